@@ -11,8 +11,6 @@
 #include "ctl/definition/schema_text.h"
 #include "ctl/cli/cli.h"
 
-#define MAX_DEPTH 24 /* of fields: no schema of ours is deeper, and none contains itself */
-
 static const struct tree_limits limits = {1024 * 1024, 100000, 10000, 64, true};
 
 static int parse(const char *text, struct node **ret, struct err *err)
@@ -226,34 +224,4 @@ const char *schema_description(const struct schema *s, const struct schema_field
     return str_eq(field->name, "log") ? text_of(s->rule, "description")
            : own[0] != '\0'           ? own
                                       : text_of(innermost(field->node), "description");
-}
-
-struct walk {
-    const struct schema *s;
-    void (*each)(void *ctx, const char *path, const struct schema_field *field);
-    void *ctx;
-    struct buf path;
-};
-
-static void walk_into(struct walk *w, const struct schema_field *field, unsigned depth)
-{
-    struct schema_field child;
-    for (size_t i = 0; depth < MAX_DEPTH && schema_child(w->s, field, i, &child); i++) {
-        const size_t len = w->path.len;
-        buf_printf(&w->path, "%s%s", len == 0 ? "" : ".", child.name);
-        w->each(w->ctx, buf_cstr(&w->path), &child);
-        walk_into(w, &child, depth + 1);
-        w->path.len = len;
-        w->path.data[len] = '\0';
-    }
-}
-
-void schema_each_path(const struct schema *s, const char *kind,
-                      void (*each)(void *ctx, const char *path, const struct schema_field *field),
-                      void *ctx)
-{
-    struct walk w = {.s = s, .each = each, .ctx = ctx};
-    const struct schema_field root = {kind, "", find_kind(s, kind), false};
-    walk_into(&w, &root, 0);
-    buf_done(&w.path);
 }

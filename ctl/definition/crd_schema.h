@@ -39,7 +39,3 @@ void schema_put_type(const struct schema_field *field, struct buf *out);
 void schema_put_bounds(const struct schema_field *field, struct buf *out);
 /* What it means; "" where the schema does not say. Borrowed. */
 const char *schema_description(const struct schema *s, const struct schema_field *field);
-/* The path of each field of a kind, in the order of the schema. */
-void schema_each_path(const struct schema *s, const char *kind,
-                      void (*each)(void *ctx, const char *path, const struct schema_field *field),
-                      void *ctx);

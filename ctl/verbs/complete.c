@@ -7,10 +7,197 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
-#include "ctl/verbs/complete_offers.h"
+#include "base/str.h"
+#include "base/text.h"
+#include "base/vec_walk.h"
+#include "ctl/cli/human.h"
+#include "ctl/cli/usage.h"
+#include "ctl/definition/definition.h"
+#include "ctl/runs/progress.h"
+#include "ctl/verbs/verbs.h"
+#include "logparse/shipped_rules.h"
+#include "reference/shipped_sets.h"
+#include "spec/shipped_profiles.h"
 
 #define TIME_LIMIT_S 1
+
+enum completion_hint {
+    COMPLETION_NO_SPACE = 2, /* the candidate does not finish the word */
+    COMPLETION_NO_FILES = 4, /* without it the shell offers files, too */
+    COMPLETION_SORTED = 32,  /* the shell keeps the order of the candidates */
+};
+
+/* A line that is being typed, and the candidates for its last word. */
+struct typing {
+    struct cli cli;      /* what has been typed so far; its verb may be NULL */
+    struct args_end end; /* the last word */
+    struct arg_opt opts[CLI_MAX_OPTS];
+    struct buf out; /* a candidate a line */
+    unsigned hints; /* enum completion_hint */
+};
+
+/* A shell prints it on a terminal, and names may come from a server. */
+static void offer(struct typing *t, const char *text, const char *help)
+{
+    if (str_has_prefix(text, t->end.text)) {
+        const size_t begin = t->out.len;
+        buf_puts(&t->out, text);
+        if (help[0] != '\0') {
+            buf_printf(&t->out, "\t%.*s", (int)strcspn(help, "\n\t"), help);
+        }
+        t->out.len = begin + text_replace_control(t->out.data + begin, "\t", '?');
+        buf_putc(&t->out, '\n');
+    }
+}
+
+/* Offers each of "a|b|c". */
+static void offer_choices(struct typing *t, const char *choices)
+{
+    while (choices != NULL && choices[0] != '\0') {
+        const size_t len = strcspn(choices, "|");
+        _cleanup_(freep) char *choice = xstrndup(choices, len);
+        offer(t, choice, "");
+        choices += len + (choices[len] == '|');
+    }
+}
+
+static void offer_verbs(struct typing *t)
+{
+    for (size_t i = 0; i < t->cli.n_verbs; i++) {
+        offer(t, t->cli.verbs[i]->name, t->cli.verbs[i]->summary);
+    }
+}
+
+static void offer_options(struct typing *t, const struct arg_opt *opts, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        _cleanup_(freep) char *name = xasprintf("--%s", opts[i].name);
+        offer(t, name, opts[i].help);
+    }
+}
+
+/* ---- what is in a store or a cluster ---- */
+
+/* The newest run comes first. */
+static void offer_listed(struct typing *t, bool is_benchmarks)
+{
+    _cleanup_(backend_freep) struct backend *b = NULL;
+    _cleanup_(listing_done) struct listing list = {0};
+    const struct list_wanted wanted = {.is_benchmarks = is_benchmarks};
+    if (backend_open(&t->cli, &b) != EXIT_OK || b->ops->list(b, &wanted, &list) != EXIT_OK) {
+        return;
+    }
+    if (!is_benchmarks && list.items.len > 1 && t->cli.args.n_words == 0) {
+        offer(t, RUN_WORD_LATEST, list.items.items[0].row.name);
+    }
+    vec_each (const struct listed, l, &list.items) {
+        const struct run_status *st = &l->row.status;
+        char age[HUMAN_SIZE];
+        human_duration(clock_unix_ms() - l->row.created_unix_ms, age);
+        _cleanup_(freep) char *help =
+            xasprintf("%s, %u of %u trials, %s ago", run_phase_to_string(st->phase),
+                      st->trials_done, st->trials_total, age);
+        if (str_index(l->row.name, t->cli.args.words, t->cli.args.n_words) < 0) {
+            offer(t, l->row.name, is_benchmarks ? "" : help);
+        }
+    }
+    t->hints |= is_benchmarks ? 0 : COMPLETION_SORTED;
+}
+
+static void offer_runs(struct typing *t)
+{
+    offer_listed(t, false);
+}
+
+/* Offers a shipped definition, one of the cluster, or a file; for `get` what the line lists. */
+static void offer_names(struct typing *t)
+{
+    const struct args *a = &t->cli.args;
+    const bool is_get = str_eq(t->cli.verb->name, "get");
+    const bool is_of_cluster = !t->cli.is_local && t->cli.store == NULL;
+    if (t->end.place == ARGS_AT_VALUE) {
+        return; /* --axis NAME is a name inside a run */
+    }
+    if (is_get && a->n_words > 0 && cli_is_run_kind(a->words[0])) {
+        offer_runs(t);
+        return;
+    }
+    if (is_of_cluster) {
+        offer_listed(t, true);
+    }
+    _cleanup_(texts_done) struct texts shipped = {0};
+    if (!is_get || !is_of_cluster) {
+        definition_names(&shipped);
+    }
+    vec_each (char *, name, &shipped.list) {
+        offer(t, *name, "shipped");
+    }
+    t->hints &= is_get ? ~0U : ~(unsigned)COMPLETION_NO_FILES;
+}
+
+static void offer_formats(struct typing *t)
+{
+    offer_choices(t, t->cli.verb == NULL ? NULL : t->cli.verb->formats);
+}
+
+static void offer_stores(struct typing *t)
+{
+    if (!str_has_prefix(t->end.text, "sqlite:")) {
+        offer(t, "sqlite:", "");
+        t->hints |= COMPLETION_NO_SPACE;
+    }
+}
+
+/* ---- values and words ---- */
+
+/* What an option's value or a word may be, by its name; a name without a row has no candidates. */
+static const struct source {
+    const char *value_name;
+    bool is_file;                    /* the shell offers files, too */
+    void (*offer)(struct typing *t); /* NULL if the row names its candidates */
+    const char *choices;
+    const struct embedded *shipped; /* (n_shipped) */
+    const size_t *n_shipped;
+} sources[] = {
+    {"ARCHIVE", .is_file = true},
+    {"BENCHMARK", .offer = offer_names},
+    {"COMMAND", .is_file = true},
+    {"FILE", .is_file = true},
+    {"FORMAT", .offer = offer_formats},
+    {"HOW", .choices = PROGRESS_MODES},
+    {"LOG", .is_file = true},
+    {"NAME", .offer = offer_names},
+    {"PROFILE", .shipped = shipped_profiles, .n_shipped = &shipped_profiles_count},
+    {"RULE", .is_file = true, .shipped = log_shipped, .n_shipped = &log_shipped_count},
+    {"RUN", .offer = offer_runs},
+    {"RUN_A", .offer = offer_runs},
+    {"RUN_B", .offer = offer_runs},
+    {"SET", .is_file = true, .shipped = reference_shipped, .n_shipped = &reference_shipped_count},
+    {"URL", .is_file = true, .offer = offer_stores},
+    {"VERB", .offer = offer_verbs},
+    {"WHEN", .choices = CLI_COLORS},
+};
+
+/* The name may also be the choices: "text|json". */
+static void offer_value(struct typing *t, const char *value_name)
+{
+    const struct source *source =
+        array_find(sources, COUNT_OF(sources), it, str_eq(it->value_name, value_name));
+    if (source == NULL) {
+        offer_choices(t, strchr(value_name, '|') == NULL ? NULL : value_name);
+        return;
+    }
+    offer_choices(t, source->choices);
+    for (size_t i = 0; source->shipped != NULL && i < *source->n_shipped; i++) {
+        offer(t, source->shipped[i].name, "");
+    }
+    if (source->offer != NULL) {
+        source->offer(t);
+    }
+    t->hints &= source->is_file ? ~(unsigned)COMPLETION_NO_FILES : ~0U;
+}
 
 char *complete_word_name(const char *args, size_t i)
 {
@@ -34,21 +221,24 @@ char *complete_word_name(const char *args, size_t i)
 static void offer_word(struct typing *t)
 {
     if (t->cli.verb == NULL) {
-        complete_verbs(t);
+        offer_verbs(t);
     } else if (t->cli.args.n_words < t->cli.verb->max_words) {
         _cleanup_(freep) char *name = complete_word_name(t->cli.verb->args, t->cli.args.n_words);
         if (name != NULL) {
-            complete_value(t, name);
+            offer_value(t, name);
         }
     }
 }
 
 static void offer_all(struct typing *t)
 {
+    const struct verb *verb = t->cli.verb;
     if (t->end.place == ARGS_AT_OPTION) {
-        complete_options(t);
+        offer_options(t, verb == NULL ? NULL : verb->opts, verb == NULL ? 0 : verb->n_opts);
+        offer_options(t, usage_global_opts, usage_n_global_opts);
+        offer(t, "--help", "Print this help");
     } else if (t->end.place == ARGS_AT_VALUE) {
-        complete_value(t, t->end.opt->value_name);
+        offer_value(t, t->end.opt->value_name);
     } else {
         offer_word(t);
     }
@@ -69,10 +259,10 @@ static void limit_time(void)
     const struct itimerval limit = {.it_value = {.tv_sec = TIME_LIMIT_S}};
     (void)sigaction(SIGALRM, &action, NULL);    /* fails for wrong numbers only */
     (void)setitimer(ITIMER_REAL, &limit, NULL); /* the same */
-    (void)!freopen("/dev/null", "w", stderr);   /* else it stays as it is */
+    (void)!freopen("/dev/null", "w", stderr);   /* stderr stays open if this fails */
 }
 
-enum exit_code complete_main(const struct verb *const *verbs, size_t n_verbs, int argc, char **argv)
+enum exit_code complete_main(int argc, char **argv)
 {
     limit_time();
     struct typing t = {.cli = {.program = "benchctl", .verbs = verbs, .n_verbs = n_verbs},

@@ -1,35 +1,6 @@
-/* Completion knows each name of a value and of a word that the verb table has. */
+/* The words of a verb have the names of its synopsis. */
 #include "tests/test.h"
 #include "ctl/verbs/complete.h"
-#include "ctl/verbs/complete_offers.h"
-#include "ctl/cli/usage.h"
-#include "ctl/verbs/verbs.h"
-
-static void check_options(const struct arg_opt *opts, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        if (opts[i].value_name != NULL && !complete_knows(opts[i].value_name)) {
-            fail_msg("--%s: no row of complete_offers.c names %s", opts[i].name,
-                     opts[i].value_name);
-        }
-    }
-}
-
-TEST(every_name_of_the_verb_table_is_known)
-{
-    check_options(usage_global_opts, usage_n_global_opts);
-    for (size_t i = 0; i < n_verbs; i++) {
-        const struct verb *verb = verbs[i];
-        check_options(verb->opts, verb->n_opts);
-        for (size_t k = 0; k < verb->max_words && k < 4; k++) {
-            _cleanup_(freep) char *name = complete_word_name(verb->args, k);
-            if (name != NULL && !complete_knows(name)) {
-                fail_msg("%s: no row of complete_offers.c names %s", verb->name, name);
-            }
-        }
-    }
-    assert_false(complete_knows("NONSENSE"));
-}
 
 TEST(words_have_the_names_of_the_synopsis)
 {
