@@ -1,4 +1,4 @@
-/* benchctl reproduce FILE|DIGEST: runs what an archive has once more, and compares. */
+/* benchctl reproduce FILE: runs what an archive has once more, and compares. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,59 +14,6 @@
 #include "ctl/import/reproduce.h"
 #include "ctl/runs/show.h"
 #include "ctl/verbs/verbs.h"
-
-/* ---- which archive ---- */
-
-struct search {
-    const char *digest;
-    char *path; /* of the first that has it; owned */
-    char found[ARCHIVE_SHA256_SIZE];
-    bool is_ambiguous;
-};
-
-static void look_at(const char *path, struct search *search)
-{
-    _cleanup_(buf_done) struct buf file = BUF_INIT;
-    struct archive a = {0};
-    if (file_read(path, ARCHIVE_MAX_BYTES, &file, NULL) >= 0 &&
-        archive_read(file.data, file.len, ARCHIVE_MAX_BYTES, &a, NULL) >= 0) {
-        if (archive_digest_matches(a.digest, search->digest)) {
-            search->is_ambiguous |= search->path != NULL && !str_eq(search->found, a.digest);
-            memcpy(search->found, a.digest, sizeof(search->found));
-            free(search->path);
-            search->path = xstrdup(path);
-        }
-        archive_done(&a);
-    }
-}
-
-/* FILE, or the archive of this folder that has the digest. *ret: owned. */
-static enum exit_code find_file(const char *typed, char **ret)
-{
-    if (access(typed, F_OK) == 0 || !archive_is_digest(typed)) {
-        *ret = xstrdup(typed);
-        return EXIT_OK;
-    }
-    struct search search = {.digest = typed};
-    _cleanup_(texts_done) struct texts names = {0};
-    file_names(".", &names);
-    vec_each (char *const, name, &names.list) {
-        if (str_has_suffix(*name, ".zst")) {
-            look_at(*name, &search);
-        }
-    }
-    if (search.path == NULL) {
-        return cli_error(EXIT_NOT_FOUND, "name the file, or go to the folder that has it",
-                         "no archive (*.zst) in this folder has the digest %s", typed);
-    }
-    if (search.is_ambiguous) {
-        free(search.path);
-        return cli_error(EXIT_USAGE, "write more of its digits",
-                         "several archives of this folder have the digest %s", typed);
-    }
-    *ret = search.path;
-    return EXIT_OK;
-}
 
 /* ---- what differs ---- */
 
@@ -172,9 +119,7 @@ static enum exit_code run(struct cli *cli)
 {
     _cleanup_(archive_done) struct archive a = {0};
     struct loaded_run two[2] = {0};
-    _cleanup_(freep) char *path = NULL;
-    enum exit_code code = find_file(cli->args.words[0], &path);
-    code = code == EXIT_OK ? archive_file_open(path, &a, &two[0]) : code;
+    enum exit_code code = archive_file_open(cli->args.words[0], &a, &two[0]);
     code = code == EXIT_OK ? describe(cli, &a, &two[0]) : code;
     if (code == EXIT_OK && !args_has(&cli->args, "dry-run")) {
         code = run_again(cli, &a, two);
@@ -192,16 +137,16 @@ static const struct arg_opt opts[] = {
 
 const struct verb verb_reproduce = {
     .name = "reproduce",
-    .args = "FILE|DIGEST [option...]",
+    .args = "FILE [option...]",
     .summary = "Run an archived run again, and compare the two",
     .examples = "  benchctl reproduce vgg16.benchd.tar.zst --local --dry-run\n"
                 "  benchctl reproduce vgg16.benchd.tar.zst --local\n"
-                "  benchctl reproduce sha256:3f9a0c1b -n bench\n",
-    .details = "FILE is checked as by benchctl import; a digest is that of a file (*.zst) in\n"
-               "this folder. First it prints what differs here: benchctl and, on this machine,\n"
-               "the worker's source and compiler, the CPUs, the kernel. Then the definition is\n"
-               "run again, as by benchctl run, on this machine (--local) or in a cluster, and\n"
-               "the new run is compared with the archived one, as by benchctl compare.\n"
+                "  benchctl reproduce vgg16.benchd.tar.zst -n bench\n",
+    .details = "FILE is checked as by benchctl import. First it prints what differs here:\n"
+               "benchctl and, on this machine, the worker's source and compiler, the CPUs, the\n"
+               "kernel. Then the definition is run again, as by benchctl run, on this machine\n"
+               "(--local) or in a cluster, and the new run is compared with the archived one, as\n"
+               "by benchctl compare.\n"
                "\n"
                "Exit codes: those of run and compare; 3 no such file, 16 the archive is damaged,\n"
                "or not what it says: then nothing runs.",

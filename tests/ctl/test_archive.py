@@ -304,16 +304,15 @@ class Reproduce(Archives):
     def test_again(self):
         """Two runs of the same thing; what says how far they may differ is not there, so the comparison is open."""
         digest = self.export()
-        for what in (str(self.file), digest, digest[7:20]):
-            out = self.reproduce(what, "--dry-run").stdout
-            self.assertIn(f"run/{self.name} of 20", out)
-            self.assertIn(digest, out)
-            self.assertRegex(out, r"\nsame     benchctl: benchctl \d")
-            self.assertRegex(out, r"\nsame     CPUs: \d+\n")
-            self.assertRegex(out, r"\nunknown  source: not known -> not known\n")  # the fake replica names none
-            self.assertRegex(out, r"\nunknown  kernel: not known -> \d")
-            self.assertRegex(out, r"\ndiffers  cpu model: none -> ")
-            self.assertIn("Figures may differ for these reasons alone.", out)
+        out = self.reproduce(str(self.file), "--dry-run").stdout
+        self.assertIn(f"run/{self.name} of 20", out)
+        self.assertIn(digest, out)
+        self.assertRegex(out, r"\nsame     benchctl: benchctl \d")
+        self.assertRegex(out, r"\nsame     CPUs: \d+\n")
+        self.assertRegex(out, r"\nunknown  source: not known -> not known\n")  # the fake replica names none
+        self.assertRegex(out, r"\nunknown  kernel: not known -> \d")
+        self.assertRegex(out, r"\ndiffers  cpu model: none -> ")
+        self.assertIn("Figures may differ for these reasons alone.", out)
         self.assertFalse((self.folder / "there.db").exists())
         out = self.reproduce(str(self.file), code=15).stdout
         new = self.ctl("get", "runs", "--store", f"sqlite:{self.folder}/there.db", "-o", "name").stdout.strip().split("/")[1]
@@ -338,8 +337,6 @@ class Reproduce(Archives):
 
     def test_wrong_ones(self):
         self.export()
-        self.assertIn("no archive (*.zst) in this folder has the digest 0123456789ab",
-                      self.refused("reproduce", "0123456789ab", "--store", self.store, code=3))
         self.assertIn("No such file", self.refused("reproduce", "none.zst", "--store", self.store, code=3))
         path = self.changed("definition.json", lambda text: text.replace('"seed": 1', '"seed": 2'))
         self.assertIn("member 'definition.json' does not follow", self.refused("reproduce", path, "--store", self.store))
