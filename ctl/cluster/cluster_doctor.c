@@ -4,13 +4,10 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/parse.h"
-#include "base/str.h"
 #include "core/fact_texts.h"
 #include "ctl/cluster/cluster_internal.h"
 #include "ctl/doctor/doctor.h"
 #include "kube/json.h"
-#include "pod/body.h"
 
 #define DNS_NS "kube-system"
 #define DNS_SERVICE "kube-dns" /* CoreDNS has it, too */
@@ -93,7 +90,7 @@ static json_t *review_of(const struct cluster *c, const struct right *right)
                      right->resource, "subresource", right->subresource, "verb", right->verb);
 }
 
-/* 1: it is there; 0: it is not; -Exxx. */
+/* Returns 1 if the user has the right, else 0 or -Exxx. */
 static int has_right(struct cluster *c, const struct right *right, struct err *err)
 {
     json_auto_t *review = review_of(c, right), *answer = NULL;
@@ -163,53 +160,6 @@ static void check_benchd(struct cluster *c, struct checks *checks)
 
 /* ---- what runs need ---- */
 
-/* "image 'x': ImagePullBackOff"; false: the container has its image. */
-static bool put_image(const json_t *container, struct buf *out)
-{
-    static const char *const reasons[] = {"ErrImagePull",        "ImagePullBackOff",
-                                          "InvalidImageName",    "ErrImageNeverPull",
-                                          "RegistryUnavailable", NULL};
-    const json_t *waiting = path(container, "state", "waiting");
-    const char *reason = fact_text(waiting, "reason");
-    if (!str_is_one_of(reason, reasons)) {
-        return false;
-    }
-    buf_printf(out, "%s: %s", fact_text(container, "image"), reason);
-    return true;
-}
-
-static void check_images(struct cluster *c, struct checks *checks)
-{
-    struct err err = {0};
-    json_auto_t *list = NULL;
-    const int r = cluster_get_list(c, &kube_pods, c->ns, POD_SELECTOR, &list, &err);
-    _cleanup_(buf_done) struct buf first = BUF_INIT;
-    size_t n_waiting = 0, i, k;
-    const json_t *pod, *container;
-    json_array_foreach (json_object_get(list, "items"), i, pod) {
-        _cleanup_(buf_done) struct buf image = BUF_INIT;
-        json_array_foreach (path(pod, "status", "containerStatuses"), k, container) {
-            if (image.len == 0 && put_image(container, &image)) {
-                n_waiting++;
-            }
-        }
-        if (first.len == 0) {
-            buf_append(&first, buf_cstr(&image), image.len);
-        }
-    }
-    if (r < 0) {
-        checks_skip(checks, "images", "%s", err.msg);
-    } else if (n_waiting > 0) {
-        checks_fail(checks, "images", EXIT_NOT_FOUND,
-                    "load the image on the nodes or push it to a registry that they reach; check "
-                    "its name and imagePullSecrets",
-                    "%zu pod%s of runs in '%s' wait%s for an image: %s", n_waiting,
-                    n_waiting == 1 ? "" : "s", c->ns, n_waiting == 1 ? "s" : "", buf_cstr(&first));
-    } else {
-        checks_ok(checks, "images", "no pod of a run in '%s' waits for one", c->ns);
-    }
-}
-
 static bool is_ready(const json_t *endpoint)
 {
     const json_t *ready = path(endpoint, "conditions", "ready");
@@ -246,88 +196,12 @@ static void check_dns(struct cluster *c, struct checks *checks)
     }
 }
 
-static void put_quota(const char *key, const char *used, const char *hard, struct buf *out)
-{
-    buf_printf(out, "%s%s %s of %s", out->len == 0 ? "" : ", ", key, used, hard);
-}
-
-/* Of one ResourceQuota: what is used up, and all. */
-static void read_quota(const json_t *quota, struct buf *full, struct buf *all)
-{
-    json_t *limits = path(quota, "status", "hard"), *limit;
-    const char *key;
-    json_object_foreach (limits, key, limit) {
-        const char *hard = fact_text(limits, key);
-        const char *used = fact_text(path(quota, "status", "used"), key);
-        int64_t has, may; /* in thousandths of whatever it is */
-        put_quota(key, used, hard, all);
-        if (parse_cpu_millicores(used, &has) == 0 && parse_cpu_millicores(hard, &may) == 0 &&
-            has >= may) {
-            put_quota(key, used, hard, full);
-        }
-    }
-}
-
-static void check_quota(struct cluster *c, struct checks *checks)
-{
-    static const struct kube_resource quotas = {"", "v1", "resourcequotas", "resource quota"};
-    struct err err = {0};
-    json_auto_t *list = NULL;
-    const int r = cluster_get_list(c, &quotas, c->ns, NULL, &list, &err);
-    _cleanup_(buf_done) struct buf full = BUF_INIT, all = BUF_INIT;
-    size_t i;
-    const json_t *quota;
-    json_array_foreach (json_object_get(list, "items"), i, quota) {
-        read_quota(quota, &full, &all);
-    }
-    if (r < 0) {
-        checks_skip(checks, "quota", "%s", err.msg);
-    } else if (full.len > 0) {
-        checks_fail(checks, "quota", EXIT_NOT_AUTHORISED,
-                    "delete what is not needed, or ask for a larger ResourceQuota",
-                    "used up in '%s': %s", c->ns, buf_cstr(&full));
-    } else if (all.len > 0) {
-        checks_ok(checks, "quota", "%s", buf_cstr(&all));
-    } else {
-        checks_ok(checks, "quota", "'%s' has no ResourceQuota", c->ns);
-    }
-}
-
-/* The queues that runs of this namespace may name. */
-static void check_queues(struct cluster *c, struct checks *checks)
-{
-    static const struct kube_resource queues = {"kueue.x-k8s.io", "v1beta2", "localqueues",
-                                                "queue"};
-    struct err err = {0};
-    json_auto_t *list = NULL;
-    const int r = cluster_get_list(c, &queues, c->ns, NULL, &list, &err);
-    _cleanup_(buf_done) struct buf all = BUF_INIT, stopped = BUF_INIT;
-    size_t i;
-    const json_t *queue;
-    json_array_foreach (json_object_get(list, "items"), i, queue) {
-        const json_t *active = fact_find(path(queue, "status", "conditions"), "type", "Active");
-        const bool is_active = str_eq(fact_text(active, "status"), "True");
-        struct buf *out = is_active ? &all : &stopped;
-        buf_printf(out, "%s%s%s%s", out->len == 0 ? "" : ", ", kube_json_metadata(queue, "name"),
-                   is_active ? "" : ": ", is_active ? "" : fact_text(active, "message"));
-    }
-    if (r < 0) {
-        checks_skip(checks, "queues", "%s", r == -ENOENT ? "the cluster has no Kueue" : err.msg);
-    } else if (stopped.len > 0) {
-        checks_warn(checks, "queues", "see kubectl describe localqueue,clusterqueue",
-                    "not active in '%s': %s", c->ns, buf_cstr(&stopped));
-    } else {
-        checks_ok(checks, "queues", "%s", all.len > 0 ? buf_cstr(&all) : "no LocalQueue of Kueue");
-    }
-}
-
 void doctor_cluster(const struct cli *cli, struct checks *checks)
 {
     struct cluster_problem p;
     struct cluster *c = NULL;
-    const char *named = args_get(&cli->args, "queue", NULL);
     const enum exit_code code = cluster_open(cli, &c, &p);
-    if (p.is_unconfigured && named == NULL) {
+    if (p.is_unconfigured) {
         checks_skip(checks, "kubeconfig", "%s; runs on this machine need none", p.err.msg);
         return;
     }
@@ -340,13 +214,7 @@ void doctor_cluster(const struct cli *cli, struct checks *checks)
         check_kinds(c, checks);
         check_rights(c, checks);
         check_benchd(c, checks);
-        check_images(c, checks);
         check_dns(c, checks);
-        check_quota(c, checks);
-        check_queues(c, checks);
-        if (named != NULL) {
-            cluster_check_queue(c, named, checks);
-        }
     }
     backend_free(&c->backend);
 }

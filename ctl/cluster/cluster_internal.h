@@ -8,7 +8,6 @@
 #include <jansson.h>
 #include <uv.h>
 
-#include "ctl/doctor/doctor.h"
 #include "ctl/runs/backend.h"
 #include "ctl/runs/find.h"
 #include "ctl/runs/object.h"
@@ -151,9 +150,6 @@ void cluster_source_done(struct cluster_source *s);
  * the answer was lost. */
 enum exit_code cluster_create_run(struct cluster *c, const struct object_run_params *run,
                                   char **ret_name);
-
-/* The quota of a LocalQueue; in cluster_room.c. */
-void cluster_check_queue(struct cluster *c, const char *queue, struct checks *checks);
 
 enum exit_code cluster_run(struct backend *b, char **ret_name);
 enum exit_code cluster_try(struct backend *b); /* cluster_try.c */

@@ -92,20 +92,8 @@ static int read_nodes(struct cluster *c, json_t *parts, struct err *err)
     return r;
 }
 
-/* "cpu 40 of flavor default and loans of up to 8" */
-static void put_part(const json_t *quota, const char *flavor, bool may_borrow, struct buf *out)
-{
-    _cleanup_(freep) char *nominal = text_of(json_object_get(quota, "nominalQuota"));
-    _cleanup_(freep) char *limit =
-        may_borrow ? text_of(json_object_get(quota, "borrowingLimit")) : NULL;
-    const char *loans = limit != NULL ? " and loans of up to " : may_borrow ? " and loans" : "";
-    buf_printf(out, "%s%s %s of flavor %s%s%s", out->len == 0 ? "" : ", ", fact_text(quota, "name"),
-               nominal == NULL ? "0" : nominal, flavor, loans, limit == NULL ? "" : limit);
-}
-
-/* What a cohort lends without a limit is not known. `words`: the parts that are not 0. */
-static int read_quota(struct cluster *c, const char *queue, json_t *parts, struct buf *words,
-                      struct err *err)
+/* What a cohort lends without a limit is not known. */
+static int read_quota(struct cluster *c, const char *queue, json_t *parts, struct err *err)
 {
     static const struct kube_resource lq = {"kueue.x-k8s.io", "v1beta2", "localqueues", "queue"};
     static const struct kube_resource cq = {"kueue.x-k8s.io", "v1beta2", "clusterqueues",
@@ -130,32 +118,10 @@ static int read_quota(struct cluster *c, const char *queue, json_t *parts, struc
                 _cleanup_(freep) char *text = xasprintf("%lldm", (long long)all);
                 (void)json_array_append_new(parts,
                                             json_pack("{s:s}", fact_text(quota, "name"), text));
-                if (all > 0) {
-                    put_part(quota, fact_text(flavor, "name"), may_borrow, words);
-                }
             }
         }
     }
     return r;
-}
-
-void cluster_check_queue(struct cluster *c, const char *queue, struct checks *checks)
-{
-    _cleanup_(buf_done) struct buf words = BUF_INIT;
-    json_auto_t *parts = json_array();
-    struct err err;
-    const int r = read_quota(c, queue, parts, &words, &err);
-    if (r < 0) {
-        checks_skip(checks, "queue", "unknown: %s", err.msg);
-    } else if (words.len == 0) {
-        checks_fail(checks, "queue", EXIT_RUN_FAILED,
-                    "name another queue, or ask its administrator for a nominalQuota",
-                    "never fit what there is: points that request a resource; '%s' has no quota",
-                    queue);
-    } else {
-        checks_ok(checks, "queue", "'%s' has %s; what others use is not looked at", queue,
-                  buf_cstr(&words));
-    }
 }
 
 enum exit_code doctor_points(const struct cli *cli, const struct run_def *def, const char *queue,
@@ -164,12 +130,12 @@ enum exit_code doctor_points(const struct cli *cli, const struct run_def *def, c
     _cleanup_(backend_freep) struct backend *b = NULL;
     const enum exit_code code = cluster_backend_open(cli, &b);
     for (int i = 0; code == EXIT_OK && i < (queue == NULL ? 1 : 2); i++) {
-        _cleanup_(buf_done) struct buf lacking = BUF_INIT, words = BUF_INIT;
+        _cleanup_(buf_done) struct buf lacking = BUF_INIT;
         json_auto_t *parts = json_array();
         struct err err;
         const char *name = i == 0 ? "nodes" : "queue";
         const int r = i == 0 ? read_nodes((struct cluster *)b, parts, &err)
-                             : read_quota((struct cluster *)b, queue, parts, &words, &err);
+                             : read_quota((struct cluster *)b, queue, parts, &err);
         for (uint32_t k = 0; r == 0 && k < def->matrix.n_points; k++) {
             put_lack(def, &def->matrix.points[k], parts, &lacking);
         }

@@ -5,15 +5,11 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/parse.h"
 #include "base/str.h"
 #include "base/text.h"
 #include "base/vec_walk.h"
 #include "core/json_field.h"
 #include "report/terminal.h"
-
-#define STEAL_RATIO_MAX 0.01 /* more makes throughputs differ from trial to trial */
-#define BUSY_RATIO_MAX 0.05
 
 const char *check_outcome_to_string(enum check_outcome outcome)
 {
@@ -73,63 +69,6 @@ json_t *checks_to_json(const struct checks *c)
 
 /* ---- this machine ---- */
 
-bool cpu_times_read(const char *proc_stat, struct cpu_times *ret)
-{
-    /* user nice system idle iowait irq softirq steal; guests are in user already */
-    uint64_t t[8] = {0};
-    if (!str_has_prefix(proc_stat, "cpu ")) {
-        return false; /* "cpu0" is one of them */
-    }
-    const char *at = proc_stat + strlen("cpu");
-    for (int i = 0; i < 8; i++) {
-        at += strspn(at, " ");
-        const size_t len = strspn(at, "0123456789");
-        _cleanup_(freep) char *digits = xstrndup(at, len);
-        if (parse_u64(digits, &t[i]) < 0) {
-            return false;
-        }
-        at += len;
-    }
-    *ret = (struct cpu_times){.stolen = t[7]};
-    for (int i = 0; i < 8; i++) {
-        ret->all += t[i];
-    }
-    ret->busy = ret->all - t[3] - t[4] - t[7];
-    return true;
-}
-
-static double ratio_of(uint64_t before, uint64_t now, uint64_t all)
-{
-    return now <= before || all == 0 ? 0 : (double)(now - before) / (double)all;
-}
-
-static void check_load(const struct machine_seen *seen, struct checks *c)
-{
-    const uint64_t all = seen->now.all > seen->before.all ? seen->now.all - seen->before.all : 0;
-    if (!seen->has_times || all == 0) {
-        checks_skip(c, "steal", "/proc/stat does not say what CPUs do");
-        checks_skip(c, "load", "/proc/stat does not say what CPUs do");
-        return;
-    }
-    const double steal = ratio_of(seen->before.stolen, seen->now.stolen, all);
-    const double busy = ratio_of(seen->before.busy, seen->now.busy, all);
-    if (steal > STEAL_RATIO_MAX) {
-        checks_warn(c, "steal",
-                    "use a machine whose CPUs are its own, or read intervals with care: other "
-                    "virtual machines take its time",
-                    "the hypervisor takes %.0f%% of the CPU time", 100 * steal);
-    } else {
-        checks_ok(c, "steal", "the hypervisor takes %.0f%% of the CPU time", 100 * steal);
-    }
-    if (busy > BUSY_RATIO_MAX) {
-        checks_warn(c, "load", "end other work, or give a run its own CPUs with taskset",
-                    "other work uses %.1f of %" PRId64 " CPUs", busy * (double)seen->cpus_online,
-                    seen->cpus_online);
-    } else {
-        checks_ok(c, "load", "%.0f%% of the CPU time is used", 100 * busy);
-    }
-}
-
 static void check_frequency(const struct machine_seen *seen, struct checks *c)
 {
     static const char fix[] = "sudo cpupower frequency-set -g performance";
@@ -159,5 +98,4 @@ void machine_check(const struct machine_seen *seen, struct checks *c)
                   seen->cpus_online);
     }
     check_frequency(seen, c);
-    check_load(seen, c);
 }

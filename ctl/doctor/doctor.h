@@ -17,7 +17,7 @@ enum check_outcome {
     CHECK_OK,
     CHECK_WARN, /* it works, but figures suffer */
     CHECK_FAIL,
-    CHECK_SKIP, /* it could not be looked at, or need not be */
+    CHECK_SKIP, /* it could not be checked, or need not be */
 };
 const char *check_outcome_to_string(enum check_outcome outcome); /* "ok" */
 
@@ -26,7 +26,7 @@ struct check {
     enum check_outcome outcome;
     enum exit_code code; /* of the program, if it failed */
     char *found;         /* owned */
-    char *fix;           /* owned; NULL: none */
+    char *fix;           /* owned; NULL if nothing is to be done */
 };
 struct checks {
     VEC(struct check) list;
@@ -50,24 +50,16 @@ void checks_format(const struct checks *c, unsigned columns, struct buf *out);
 /* Kind DoctorReport, owned. */
 json_t *checks_to_json(const struct checks *c);
 
-/* --- What was seen of this machine, judged --- */
-
-struct cpu_times { /* in ticks since the machine started */
-    uint64_t all, busy, stolen;
-};
-/* From /proc/stat. False: it has no line of all CPUs. */
-bool cpu_times_read(const char *proc_stat, struct cpu_times *ret);
+/* --- What this machine is, evaluated --- */
 
 struct machine_seen {
     int64_t cpus_online, cpus_usable;
-    const char *governor;         /* of the first CPU; NULL: the kernel shows none */
-    bool governors_differ;        /* another CPU has another */
-    bool has_times;               /* the two below were read, a moment apart */
-    struct cpu_times before, now; /* while this program waited */
+    const char *governor;  /* of the first CPU; NULL if the kernel shows none */
+    bool governors_differ; /* another CPU has another one */
 };
 void machine_check(const struct machine_seen *seen, struct checks *c);
 
-/* --- What is looked at --- */
+/* --- What is checked --- */
 
 /* This machine: worker, CPUs, store. In doctor_local.c. */
 void doctor_local(const struct cli *cli, struct checks *c);

@@ -1,7 +1,6 @@
-/* See doctor.h. Edge file: reads /proc and /sys, starts the worker, opens the store. */
+/* See doctor.h. Edge file: reads /sys, starts the worker, opens the store. */
 #include "ctl/doctor/doctor.h"
 
-#include <poll.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -14,7 +13,6 @@
 #include "ctl/local/local_store.h"
 #include "host/host.h"
 
-#define LOOK_MS 200 /* between two looks at the CPUs: 20 ticks each */
 #define FREE_BYTES_MIN ((uint64_t)1 << 30)
 
 static void check_worker(struct checks *c)
@@ -41,12 +39,6 @@ static void check_worker(struct checks *c)
     }
 }
 
-static bool read_times(struct cpu_times *ret)
-{
-    _cleanup_(freep) char *line = host_read_line("", "/proc/stat");
-    return line != NULL && cpu_times_read(line, ret);
-}
-
 static char *read_governor(int64_t cpu)
 {
     _cleanup_(freep) char *path =
@@ -64,11 +56,6 @@ static void check_machine(struct checks *c)
         _cleanup_(freep) char *other = read_governor(i);
         seen.governors_differ =
             seen.governors_differ || (other != NULL && !str_eq(governor, other));
-    }
-    seen.has_times = read_times(&seen.before);
-    if (seen.has_times) {
-        (void)poll(NULL, 0, LOOK_MS); /* the look measures what happens in this time */
-        seen.has_times = read_times(&seen.now);
     }
     machine_check(&seen, c);
 }

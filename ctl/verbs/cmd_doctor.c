@@ -9,13 +9,8 @@
 static enum exit_code run(struct cli *cli)
 {
     const bool is_local = cli->is_local || cli->store != NULL;
-    const char *queue = args_get(&cli->args, "queue", NULL);
     _cleanup_(checks_done) struct checks checks = {0};
     _cleanup_(buf_done) struct buf out = BUF_INIT;
-    if (queue != NULL && (is_local || *queue == '\0')) {
-        return cli_error(EXIT_USAGE, "write --queue NAME, without --local",
-                         "--queue asks a cluster about a queue by its name");
-    }
     doctor_local(cli, &checks);
     if (!is_local) {
         doctor_cluster(cli, &checks);
@@ -30,10 +25,6 @@ static enum exit_code run(struct cli *cli)
     return code != EXIT_OK ? code : found;
 }
 
-static const struct arg_opt opts[] = {
-    {"queue", 0, "QUEUE", "Also print the quota of this LocalQueue of Kueue"},
-};
-
 const struct verb verb_doctor = {
     .name = "doctor",
     .group = "Cluster and this program",
@@ -41,18 +32,16 @@ const struct verb verb_doctor = {
     .summary = "Check this machine and the cluster, with a fix for each problem",
     .examples = "  benchctl doctor\n"
                 "  benchctl doctor --local\n"
-                "  benchctl doctor -n bench --queue team-a -o json\n",
-    VERB_OPTS(opts),
-    .details = "This machine: benchworker, CPUs, their frequency, the time that a hypervisor and\n"
-               "other work take, store and disk. The cluster, unless --local or --store is\n"
-               "given: kubeconfig, API server, kinds, your rights, benchd, images that pods wait\n"
-               "for, DNS, quota, queues of Kueue. Without any kubeconfig the cluster is skipped.\n"
-               "Nothing is created or changed.\n"
+                "  benchctl doctor -n bench -o json\n",
+    .details = "This machine: benchworker, CPUs, their frequency, store and disk. The cluster,\n"
+               "unless --local or --store is given: kubeconfig, API server, kinds, your rights,\n"
+               "benchd, DNS. Without any kubeconfig the cluster is skipped. Nothing is created\n"
+               "or changed. What a run waits for (quota, a queue, an image) is in describe RUN.\n"
                "\n"
                "Exit codes: 0 nothing failed (warnings and skipped checks are no failures); else\n"
-               "that of the first check that failed: 1 the queue that was named has no quota,\n"
-               "2 kubeconfig, 3 kinds or images are missing, 4 a right is missing or a quota is\n"
-               "used up, 5 the cluster, its DNS or benchd does not answer, 9 worker or store.",
+               "that of the first check that failed: 2 kubeconfig, 3 kinds are missing, 4 a\n"
+               "right is missing, 5 the cluster, its DNS or benchd does not answer, 9 worker or\n"
+               "store.",
     .formats = "text|json",
     .run = run,
 };

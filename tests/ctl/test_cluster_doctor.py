@@ -16,17 +16,7 @@ def dns(*ready):
     return {"items": [{"endpoints": [{"conditions": {} if r is None else {"ready": r}} for r in ready]}]}
 
 
-def quota(**used):
-    return {"items": [{"status": {"hard": {"pods": "10", "requests.cpu": "4", "requests.memory": "8Gi"},
-                                  "used": {"pods": "3", "requests.cpu": "500m", "requests.memory": "1Gi", **used}}}]}
-
-
-def queues(**active):
-    return {"items": [{"metadata": {"name": name}, "status": {"conditions": [
-        {"type": "Active", "status": str(not why), "message": why}]}} for name, why in active.items()]}
-
-
-def kueue_quota(cpu, cohort=None, names=("cpu", "memory", "nvidia.com/gpu"), **limit):
+def quota(cpu, cohort=None, names=("cpu", "memory", "nvidia.com/gpu"), **limit):
     resources = [{"name": name, "nominalQuota": cpu if name == "cpu" else "64Gi", **(limit if name == "cpu" else {})} for name in names]
     return 200, {"spec": {**({"cohortName": cohort} if cohort else {}), "resourceGroups": [{"flavors": [{"name": "f", "resources": resources}]}]}}
 
@@ -37,8 +27,6 @@ class Doctor(ClusterCase):
         ("GET", r"^/apis/benchd\.io/v1alpha1$", 200, KINDS),
         ("POST", REVIEWS, 201, {"status": {"allowed": True}}),
         ("GET", SLICES, 200, dns(True, None, False)),
-        ("GET", f"/api/v1/namespaces/{NS}/resourcequotas", 200, quota()),
-        ("GET", f"/apis/kueue.x-k8s.io/v1beta2/namespaces/{NS}/localqueues", 200, queues(a="", b="")),
         ("GET", r"proxy/api/v1/runs$", 200, {"items": []}),
     ]
 
@@ -54,13 +42,11 @@ class Doctor(ClusterCase):
     def test_a_cluster_that_works(self):
         checks = self.checks()
         found = {name: check["found"] for name, check in checks.items()}
-        self.assertEqual(list(checks)[7:], ["kubeconfig", "server", "kinds", "rights", "benchd", "images", "dns", "quota", "queues"])
-        self.assertEqual([name for name in list(checks)[7:] if checks[name]["result"] != "ok"], [])
+        self.assertEqual(list(checks)[5:], ["kubeconfig", "server", "kinds", "rights", "benchd", "dns"])
+        self.assertEqual([name for name in list(checks)[5:] if checks[name]["result"] != "ok"], [])
         self.assertEqual(found["kubeconfig"], f"context 'test', namespace '{NS}'")
         self.assertEqual(found["server"], f"{self.fake.url} is Kubernetes v1.30.1")
         self.assertEqual(found["dns"], "2 pods of 'kube-dns' are ready")
-        self.assertEqual(found["quota"], "pods 3 of 10, requests.cpu 500m of 4, requests.memory 1Gi of 8Gi")
-        self.assertEqual(found["queues"], "a, b")
         asked = [body["spec"]["resourceAttributes"] for _, body in self.sent("POST", REVIEWS)]
         self.assertIn({"namespace": NS, "group": "", "resource": "services", "subresource": "proxy", "verb": "get"}, asked)
         self.assertEqual({method for method, path, _ in self.fake.requests if REVIEWS not in path}, {"GET"})   # it changes nothing
@@ -68,10 +54,6 @@ class Doctor(ClusterCase):
     def test_what_is_wrong(self):
         def no_benchd():
             self.fake.lease_age_s = 3600.0
-
-        def no_image():
-            self.fake.put("pods", {"metadata": {"name": "p", "labels": {"app.kubernetes.io/managed-by": "benchd"}}, "status": {
-                "containerStatuses": [{"image": "x:1", "state": {"waiting": {"reason": "ImagePullBackOff"}}}]}})
 
         def put(method, path, code, body):
             return lambda: self.fake.answers.insert(0, (method, path, code, body))
@@ -85,25 +67,14 @@ class Doctor(ClusterCase):
             (put("POST", REVIEWS, *FORBIDDEN), "rights", "skip", 0, "you may not ask", None),
             (no_benchd, "benchd", "fail", 5, "it is not running", "get lease,pods"),
             (put("GET", "proxy", 503, "no endpoints"), "benchd", "fail", 5, "503", "troubleshooting"),
-            (no_image, "images", "fail", 3, "1 pod of runs in 'bench' waits for an image: x:1: ImagePullBackOff", "registry"),
-            (put("GET", f"/{NS}/pods", *FORBIDDEN), "images", "skip", 0, "you may not ask", None),
             (put("GET", SLICES, 200, dns(False)), "dns", "fail", 5, "do not find each other", "k8s-app=kube-dns"),
             (put("GET", SLICES, 200, {"items": []}), "dns", "skip", 0, "no Service 'kube-dns'", None),
             (put("GET", SLICES, *FORBIDDEN), "dns", "skip", 0, "you may not ask", None),
-            (put("GET", "resourcequotas", 200, quota(**{"requests.cpu": "4000m"})), "quota", "fail", 4,
-             "used up in 'bench': requests.cpu 4000m of 4", "larger ResourceQuota"),
-            (put("GET", "resourcequotas", 200, {"items": []}), "quota", "ok", 0, "no ResourceQuota", None),
-            (put("GET", "resourcequotas", *FORBIDDEN), "quota", "skip", 0, "you may not ask", None),
-            (put("GET", "localqueues", 200, queues(a="", b="no ClusterQueue")), "queues", "warn", 0,
-             "not active in 'bench': b: no ClusterQueue", "kubectl describe"),
-            (put("GET", "localqueues", 200, {"items": []}), "queues", "ok", 0, "no LocalQueue", None),
-            (put("GET", "localqueues", 404, "404 page not found"), "queues", "skip", 0, "the cluster has no Kueue", None),
         ]
         for change, name, result, code, found, fix in rows:
             with self.subTest(check=name, found=found):
                 self.fake.answers = list(self.WELL)
                 self.fake.lease_age_s = 0.0
-                self.fake.objects["pods"].clear()
                 change()
                 check = self.checks(code=code)[name]
                 self.assertEqual(check["result"], result, check)
@@ -116,8 +87,6 @@ class Doctor(ClusterCase):
         plan = ("plan", self.define("p.json", extra={"roles": {role: {"replicas": {"from": role + "s"}, "template": {"spec": {"containers": [
             {"name": "main", "command": ["x"], "resources": {"requests": {"cpu": 10, "memory": "1Gi"}, "limits": {"cpu": "12", "nvidia.com/gpu": "1"}}}]}}}
             for role in ("pserver", "trainer")}}, pservers=[1], trainers=[1, 2]))
-
-        quota = kueue_quota
 
         def nodes(*cpus, gpus=8):
             return 200, {"items": [{"status": {"allocatable": {"cpu": cpu, "memory": "64Gi", "nvidia.com/gpu": str(gpus)}}} for cpu in cpus]}
@@ -146,28 +115,6 @@ class Doctor(ClusterCase):
                 text = self.ctl(*plan, "--cluster", code=1 if wanted[0] == "fail" else 0).stdout
                 self.assertRegex(text, f"(?s)POINT.*\n{wanted[0]} +nodes +\\S+ \\S+")
                 self.assertNotIn("queue", text)
-
-    def test_the_quota_of_a_queue(self):
-        rows = [  # of the ClusterQueue; result, exit code, what was found
-            (kueue_quota(40), "ok", 0, "'team' has cpu 40 of flavor f, memory 64Gi of flavor f, nvidia.com/gpu 64Gi of flavor f; what others"),
-            (kueue_quota("0", names=["cpu", "memory"]), "ok", 0, "'team' has memory 64Gi of flavor f; what others use is not looked at"),
-            (kueue_quota("0", "c", ["cpu"]), "ok", 0, "'team' has cpu 0 of flavor f and loans; what others"),
-            (kueue_quota("1", "c", ["cpu"], borrowingLimit="2"), "ok", 0, "'team' has cpu 1 of flavor f and loans of up to 2; what others"),
-            (kueue_quota("0", names=["cpu"]), "fail", 1, "never fit what there is: points that request a resource; 'team' has no quota"),
-            (FORBIDDEN, "skip", 0, "unknown: get cluster queue 'shared': HTTP 403"),
-        ]
-        for answer, result, code, found in rows:
-            with self.subTest(found=found):
-                self.fake.answers = [("GET", f"/namespaces/{NS}/localqueues/team$", 200, {"spec": {"clusterQueue": "shared"}}),
-                                     ("GET", "/clusterqueues/shared$", *answer), *self.WELL]
-                check = self.checks("--queue", "team", code=code)["queue"]
-                self.assertEqual(check["result"], result, check)
-                self.assertIn(found, check["found"])
-                self.assertEqual(check["fix"] is None, result != "fail")
-        self.fake.answers = [("GET", f"/namespaces/{NS}/localqueues/team$", *FORBIDDEN), *self.WELL]
-        self.assertIn("unknown: get queue 'team': HTTP 403", self.checks("--queue", "team")["queue"]["found"])
-        for args in (["--queue", ""], ["--queue", "team", "--local"]):
-            self.assertIn("--queue asks a cluster", self.ctl("doctor", *args, code=2).stderr)
 
     def test_a_server_that_is_gone(self):
         self.fake.server.server_close()
