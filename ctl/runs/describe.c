@@ -11,15 +11,12 @@
 #include "base/str.h"
 #include "base/text.h"
 #include "base/vec_walk.h"
-#include "core/fact_texts.h"
 #include "ctl/cli/human.h"
-#include "decide/policy_wait.h"
 #include "report/notes.h"
 #include "report/table.h"
 #include "report/terminal.h"
 #include "result/company_check.h"
 #include "result/noise.h"
-#include "result/threshold.h"
 #include "result/warmup.h"
 
 #define VALUES_AT 15 /* where the values of lines begin */
@@ -63,6 +60,10 @@ static void format_identity(const struct describe_params *p, struct buf *out)
     line(p, out, "Created:", "%s (%s ago)", created, age);
     line(p, out, "Phase:", "%s%s", run_phase_to_string(row->status.phase),
          p->run->is_interrupted ? " (interrupted: no process is running it)" : "");
+    if (row->status.reason[0] != '\0') {
+        line(p, out, "Reason:", "%s%s%s", row->status.reason,
+             row->status.message[0] == '\0' ? "" : ": ", row->status.message);
+    }
     if (p->run->is_interrupted) {
         buf_printf(out, "%-*s benchctl run --resume %s %s\n", VALUES_AT - 1, "Resume:", row->name,
                    p->where); /* one line, to be copied */
@@ -96,9 +97,6 @@ static void format_identity(const struct describe_params *p, struct buf *out)
                           : "no");
     if (p->run->result->simulated) {
         line(p, out, "Simulated:", "yes");
-    }
-    if (spec_is_imported(p->run->result->def->spec)) {
-        line(p, out, "Imported:", "yes: %s", row->status.message);
     }
 }
 
@@ -253,89 +251,6 @@ static void format_environment(const struct describe_params *p, struct buf *out)
     json_object_foreach (by_key, key, value) {
         format_environment_key(p, key, value, out);
     }
-}
-
-static const char *or_dash(const char *text)
-{
-    return text[0] == '\0' ? "-" : text;
-}
-
-static void add_condition(struct table *t, const char *type, const char *status, const char *reason,
-                          const char *message)
-{
-    table_text(t, "  TYPE", "  %s", or_dash(type));
-    table_text(t, "STATUS", "%s", or_dash(status));
-    table_text(t, "REASON", "%s", or_dash(reason));
-    table_text(t, "MESSAGE", "%s", or_dash(message));
-    table_end_row(t);
-}
-
-static void add_phase(struct table *t, const char *type, bool is_true, const struct run_status *st,
-                      bool is_cause)
-{
-    add_condition(t, type, is_true ? "True" : "False", is_cause ? st->reason : "",
-                  is_cause ? st->message : "");
-}
-
-/* Conditions follow from the phase, as benchd derives them for its objects: the store keeps the
- * phase only. */
-static void format_conditions(const struct describe_params *p, struct buf *out)
-{
-    const struct run_status *st = &p->run->row.status;
-    const bool unknown_metrics =
-        array_any(p->run->rows, p->run->n_rows, row, row->outcome == ATTEMPT_METRICS_UNAVAILABLE);
-    size_t n_missed = 0, n_unjudged = 0;
-    const size_t n_skipped = p->run->result->skipped.len;
-    vec_each (const struct threshold_result, t, &p->run->result->thresholds) {
-        n_missed += t->verdict == THRESHOLD_FAILED;
-        n_unjudged += t->verdict == THRESHOLD_UNKNOWN;
-    }
-    _cleanup_(table_freep) struct table *t = table_new();
-    bool complete = st->phase == RUN_SUCCEEDED || st->phase == RUN_PARTIALLY_FAILED;
-    bool failed = st->phase == RUN_FAILED || st->phase == RUN_CANCELLED;
-    bool running = st->phase == RUN_RUNNING;
-    add_phase(t, "Accepted", true, st, false);
-    add_phase(t, "Running", running && !p->run->is_interrupted, st, running);
-    if (wait_is_in(st)) {
-        add_phase(t, "Waiting", true, st, true);
-    }
-    add_phase(t, "Complete", complete, st, complete);
-    add_phase(t, "Failed", failed, st, failed);
-    add_phase(t, "MetricsUnavailable", unknown_metrics, st, false);
-    const bool is_unknown = n_unjudged > 0 || threshold_skips_all(p->run->result);
-    const char *status = n_missed > 0 ? "True" : is_unknown ? "Unknown" : "False";
-    const char *reason = n_missed > 0 ? "BelowThreshold" : is_unknown ? "NotJudged" : "";
-    _cleanup_(buf_done) struct buf message = BUF_INIT;
-    if (n_missed + n_unjudged > 0) {
-        buf_printf(&message, "%zu of %zu %s, see benchctl results %s",
-                   n_missed > 0 ? n_missed : n_unjudged, p->run->result->thresholds.len,
-                   n_missed > 0 ? "missed" : "could not be judged", p->run->row.name);
-    } else if (n_skipped > 0) {
-        buf_printf(&message, "%zu of %zu skipped, see benchctl results %s", n_skipped,
-                   n_skipped + p->run->result->thresholds.len, p->run->row.name);
-    }
-    add_condition(t, "ThresholdFailed", status, reason, buf_cstr(&message));
-    buf_puts(out, "\nConditions:\n");
-    table_format_prose(t, p->columns, out);
-}
-
-/* As benchd wrote them, where only the object is known. */
-static void format_object_conditions(const struct describe_params *p, struct buf *out)
-{
-    const json_t *list = json_object_get(json_object_get(p->run->object, "status"), "conditions");
-    if (json_array_size(list) == 0) {
-        buf_puts(out, "\nConditions: none yet\n");
-        return;
-    }
-    _cleanup_(table_freep) struct table *t = table_new();
-    size_t i;
-    const json_t *condition;
-    json_array_foreach (list, i, condition) {
-        add_condition(t, fact_text(condition, "type"), fact_text(condition, "status"),
-                      fact_text(condition, "reason"), fact_text(condition, "message"));
-    }
-    buf_puts(out, "\nConditions:\n");
-    table_format_prose(t, p->columns, out);
 }
 
 static void format_points(const struct describe_params *p, struct buf *out)
@@ -552,12 +467,10 @@ static void format_all(const struct describe_params *p, struct buf *out)
 {
     format_identity(p, out);
     if (p->run->result == NULL) {
-        format_object_conditions(p, out);
         return;
     }
     format_definition(p, out);
     format_environment(p, out);
-    format_conditions(p, out);
     format_points(p, out);
     format_trials(p, out);
     format_noise(p, out);

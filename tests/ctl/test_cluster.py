@@ -159,7 +159,7 @@ class Reading(ClusterCase):
                 {"type": "Accepted", "status": "False", "reason": "InvalidDefinition",
                  "message": "spec.sweep: no such name"}]}})
         text = self.ctl("describe", "bad-1", code=3).stdout
-        self.assertRegex(text, r"Accepted +False +InvalidDefinition +spec.sweep: no such name")
+        self.assertRegex(text, r"Reason: +InvalidDefinition: spec.sweep: no such name")
 
     def test_benchd_behind_an_address(self):
         name = self.serve_local_run()
@@ -221,7 +221,7 @@ class Errors(ClusterCase):
         self.fake.lease_age_s = None
         done = self.ctl("describe", name, code=5)
         self.assertIn("benchd is not running in namespace 'bench'", done.stderr)
-        self.assertRegex(done.stdout, r"Phase: +Succeeded\nTrials: +6 of 6 done")
+        self.assertRegex(done.stdout, r"Phase: +Succeeded\nReason: .*\nTrials: +6 of 6 done")
 
     def test_the_proxy_finds_no_benchd(self):
         name = self.serve_local_run()

@@ -56,7 +56,6 @@ static char *describe_exchanges(const char *systems, const char *exchange)
 }
 
 static char *describe_on(size_t columns, enum run_phase phase, bool is_interrupted,
-                         const enum threshold_verdict *verdicts, size_t n_verdicts,
                          const struct slow_replica *slow)
 {
     _cleanup_(run_def_freep) struct run_def *def = make_def("{trainers: [1]}", 1);
@@ -94,9 +93,6 @@ static char *describe_on(size_t columns, enum run_phase phase, bool is_interrupt
         events[1].reason = (char *)PREEMPTED_EVENT;
     }
     struct result *result = result_build(def, phase, rows, 2);
-    for (size_t i = 0; i < n_verdicts; i++) {
-        *vec_push(&result->thresholds) = (struct threshold_result){.verdict = verdicts[i]};
-    }
     if (slow != NULL) {
         *vec_push(&result->slow) = *slow;
     }
@@ -123,16 +119,9 @@ static char *describe_on(size_t columns, enum run_phase phase, bool is_interrupt
     return buf_take(&out);
 }
 
-static char *describe_with(enum run_phase phase, bool is_interrupted,
-                           const enum threshold_verdict *verdicts, size_t n_verdicts,
-                           const struct slow_replica *slow)
-{
-    return describe_on(0, phase, is_interrupted, verdicts, n_verdicts, slow);
-}
-
 static char *describe(enum run_phase phase, bool is_interrupted)
 {
-    return describe_with(phase, is_interrupted, NULL, 0, NULL);
+    return describe_on(0, phase, is_interrupted, NULL);
 }
 
 static void assert_has(const char *text, const char *part)
@@ -150,6 +139,7 @@ TEST(test_a_failed_run)
     static const char *const parts[] = {
         "Name:          tiny-7k3fq\nUID:           uid-1\nBenchmark:     tiny\n"
         "Created:       2025-10-09T08:53:20Z (60s ago)\nPhase:         Failed\n"
+        "Reason:        TooManyFailedTrials: 2 failed\n"
         "Trials:        2 of 2 done, 1 failed\n",
         "  Baseline:    Point\n  Steps:       2 warm-up + 8 measured\n",
         /* the same value once, different ones side by side, nothing that a terminal obeys */
@@ -160,8 +150,6 @@ TEST(test_a_failed_run)
         "      X = Self\n",
         "  cpuset:      0 | 1?[2J\n",
         "  ?3J:",
-        "  Failed               True     TooManyFailedTrials   2 failed\n",
-        "  Complete             False    -                     -\n",
         "Trials:\n  POINT   TRIAL   ATTEMPTS   PHASE     SAMPLES/S\n"
         "  0           0          2   Failed            -\n"
         "  0           1          0   not run           -\n",
@@ -259,7 +247,7 @@ TEST(test_a_slow_replica)
                                       .n_others = 15,
                                       .n_slow = 2,
                                       .n_trials = 3};
-    _cleanup_(freep) char *text = describe_with(RUN_SUCCEEDED, false, NULL, 0, &slow);
+    _cleanup_(freep) char *text = describe_on(0, RUN_SUCCEEDED, false, &slow);
     assert_has(text, "Slow replicas (own work a step, else median step time):\n"
                      "  point 3: trainer/7 on node 'n?' needs 12.3% more time a step than the "
                      "median of 15 others, which differ by 1.1%; slowest in 2 of 3 trials\n");
@@ -283,12 +271,11 @@ static bool has_word(const char *text, const char *word, size_t len)
 TEST(test_a_narrow_terminal)
 {
     const size_t columns = 60;
-    const enum threshold_verdict verdict = THRESHOLD_FAILED;
     const struct replica_row row = {.id = {{0, 1, 0}, ROLE_TRAINER, 7}};
     const struct slow_replica slow = {
         .point = 3, .id = row.id, .by = SPEED_WORK, .node = "n", .excess = 0.1234, .n_others = 15};
-    _cleanup_(freep) char *whole = describe_with(RUN_FAILED, false, &verdict, 1, &slow);
-    _cleanup_(freep) char *narrow = describe_on(columns, RUN_FAILED, false, &verdict, 1, &slow);
+    _cleanup_(freep) char *whole = describe_on(0, RUN_FAILED, false, &slow);
+    _cleanup_(freep) char *narrow = describe_on(columns, RUN_FAILED, false, &slow);
     for (const char *line = narrow; *line != '\0'; line += strcspn(line, "\n") + 1) {
         const size_t n = strcspn(line, "\n");
         if (n > columns && strncmp(line, "    benchctl logs ", 18) != 0) {
@@ -302,7 +289,6 @@ TEST(test_a_narrow_terminal)
         }
         word += n;
     }
-    assert_has(narrow, "  Failed              True    TooManyFailedTrials\n    2 failed\n");
 }
 
 TEST(test_a_run_without_a_place_in_the_cluster)
@@ -310,51 +296,14 @@ TEST(test_a_run_without_a_place_in_the_cluster)
     _cleanup_(freep) char *text = describe(RUN_QUEUED, false);
     assert_has(text, "Phase:         Queued\n");
     assert_has(text, "1 failed, 1 preempted\n");
-    assert_has(text, "  Waiting              True     TooManyFailedTrials ");
 }
 
 TEST(test_an_interrupted_run)
 {
     _cleanup_(freep) char *text = describe(RUN_RUNNING, true);
     assert_has(text, "Phase:         Running (interrupted: no process is running it)\n"
+                     "Reason:        TooManyFailedTrials: 2 failed\n"
                      "Resume:        benchctl run --resume tiny-7k3fq --local\n");
-    assert_has(text, "  Running              False ");
-}
-
-/* The same as the object's, see conditions() of daemon/cluster/bmr.c. */
-TEST(test_conditions_of_each_end)
-{
-    static const struct {
-        enum run_phase phase;
-        const char *complete, *failed;
-    } rows[] = {
-        {RUN_SUCCEEDED, "True ", "False"},
-        {RUN_PARTIALLY_FAILED, "True ", "False"},
-        {RUN_FAILED, "False", "True "},
-        {RUN_CANCELLED, "False", "True "},
-    };
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        _cleanup_(freep) char *text = describe(rows[i].phase, false);
-        char line[80];
-        (void)snprintf(line, sizeof(line), "  Complete             %s ", rows[i].complete);
-        assert_has(text, line);
-        (void)snprintf(line, sizeof(line), "  Failed               %s ", rows[i].failed);
-        assert_has(text, line);
-    }
-}
-
-TEST(test_missed_thresholds_are_counted)
-{
-    static const enum threshold_verdict verdicts[] = {THRESHOLD_FAILED, THRESHOLD_PASSED,
-                                                      THRESHOLD_UNKNOWN, THRESHOLD_FAILED};
-    _cleanup_(freep) char *text = describe_with(RUN_SUCCEEDED, false, verdicts, 4, NULL);
-    assert_has(text, "  ThresholdFailed      True     BelowThreshold        "
-                     "2 of 4 missed, see benchctl results tiny-7k3fq\n");
-    _cleanup_(freep) char *unknown = describe_with(RUN_SUCCEEDED, false, verdicts + 1, 2, NULL);
-    assert_has(unknown, "  ThresholdFailed      Unknown   NotJudged ");
-    assert_has(unknown, " 1 of 2 could not be judged, see benchctl results tiny-7k3fq\n");
-    _cleanup_(freep) char *kept = describe_with(RUN_SUCCEEDED, false, verdicts + 1, 1, NULL);
-    assert_has(kept, "  ThresholdFailed      False    -");
 }
 
 /* The warm-up that step times ask for stands beside the fixed one. */
@@ -375,27 +324,5 @@ TEST(test_the_warm_up_that_was_found)
             assert_null(strstr(buf_cstr(&out), "WARM-UP"));
         }
         result->points[0].kept->warmup = (struct warmup){WARMUP_SHORT, 2, 0.1};
-    }
-}
-
-/* As after --set: what no point of the run has is neither missed nor kept. */
-TEST(test_skipped_thresholds_are_counted)
-{
-    static const struct threshold skipped = {0};
-    struct run_row run = {.uid = (char *)"u", .name = (char *)"t", .benchmark = (char *)"tiny"};
-    _cleanup_(run_def_freep) struct run_def *def = make_def("{trainers: [1]}", 1);
-    _cleanup_(result_freep) struct result *result = result_build(def, RUN_SUCCEEDED, NULL, 0);
-    const struct loaded_run loaded = {.row = run, .result = result};
-    const struct describe_params params = {.run = &loaded, .where = "--local"};
-    *vec_push(&result->skipped) = &skipped;
-    for (int n_judged = 0; n_judged < 2; n_judged++) {
-        _cleanup_(buf_done) struct buf out = BUF_INIT;
-        describe_format(&params, &out);
-        assert_has(buf_cstr(&out), n_judged == 0
-                                       ? "  ThresholdFailed      Unknown   NotJudged   1 of 1 "
-                                         "skipped, see benchctl results t\n"
-                                       : "  ThresholdFailed      False    -        1 of 2 "
-                                         "skipped, see benchctl results t\n");
-        *vec_push(&result->thresholds) = (struct threshold_result){.verdict = THRESHOLD_PASSED};
     }
 }

@@ -211,7 +211,7 @@ class Import(cli.CliCase):
                          (listed["reason"], listed["imported"], listed["created"], listed["cpus"]))
         self.assertRegex(self.of_run("get", "runs"), r"Succeeded \(imported\) +2/2 +\S+ +-\n")
         described = self.of_run("describe", name)
-        for text in ("Imported:      yes: read from 3 logs by the rule paddle-fluid, not measured by benchd; dated by the files'",
+        for text in ("Reason:        Imported: read from 3 logs by the rule paddle-fluid, not measured by benchd; dated by the files'",
                      "Environment of 0 replicas:", "trainer/1 of point 1, trial 0: c.log, ", "Rehearsal:     unknown"):
             self.assertIn(text, described)
         result = json.loads(self.of_run("results", name, "-o", "json"))
