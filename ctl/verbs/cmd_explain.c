@@ -1,15 +1,11 @@
 /* benchctl explain PATH: what a field of a definition means. Offline. */
 #include <string.h>
 
-#include <jansson.h>
-
 #include "base/mem.h"
-#include "core/json_field.h"
 #include "ctl/definition/crd_schema.h"
 #include "ctl/runs/show.h"
 #include "ctl/verbs/verbs.h"
 #include "doc/reader.h"
-#include "report/json_text.h"
 #include "report/terminal.h"
 
 #define INDENT 4
@@ -73,44 +69,6 @@ static void explain(const struct schema *s, const struct schema_field *field, co
     put_children(s, field, out);
 }
 
-/* ---- as JSON ---- */
-
-/* Owned; null where there is nothing to say. */
-static json_t *text_to_json(const char *text)
-{
-    return text[0] == '\0' ? json_null() : json_string(text);
-}
-
-/* With the fields in it: `levels` of them. */
-static json_t *field_to_json(const struct schema *s, const struct schema_field *field,
-                             const char *name, unsigned levels)
-{
-    _cleanup_(buf_done) struct buf type = BUF_INIT, bounds = BUF_INIT;
-    schema_put_type(field, &type);
-    schema_put_bounds(field, &bounds);
-    json_t *o =
-        json_pack("{s:s, s:o, s:b, s:o, s:o}", "name", name, "type", text_to_json(buf_cstr(&type)),
-                  "required", field->is_required, "bounds", text_to_json(buf_cstr(&bounds)),
-                  "description", text_to_json(schema_description(s, field)));
-    if (levels > 0) {
-        struct schema_field child;
-        json_object_set_new(
-            o, "fields",
-            JSON_ARRAY_OF(for (size_t i = 0; schema_child(s, field, i, &child); i++),
-                          field_to_json(s, &child, child.name, levels - 1)));
-    }
-    return o;
-}
-
-static void explain_json(const struct schema *s, const struct schema_field *field, const char *path,
-                         struct buf *out)
-{
-    json_t *o = field_to_json(s, field, path, 1);
-    JSON_ADD(o, {"apiVersion", json_string("benchd.io/v1alpha1")},
-             {"kind", json_string("FieldExplanation")}, {"of", json_string(field->kind)});
-    json_text_put(o, out);
-}
-
 /* "did you mean 'spec.systems'?", or the fields that there are. */
 static void put_fix(const struct schema *s, const struct schema_field *at, const char *path,
                     const char *wrong, struct buf *out)
@@ -157,11 +115,7 @@ static enum exit_code run(struct cli *cli)
         put_fix(&s, &field, path, wrong, &out);
         code = cli_error(EXIT_USAGE, buf_cstr(&out), "%s", err.msg);
     } else {
-        if (cli_output_is(cli, "json")) {
-            explain_json(&s, &field, path, &out);
-        } else {
-            explain(&s, &field, path, &out);
-        }
+        explain(&s, &field, path, &out);
         code = cli_print(&out);
     }
     return code;
@@ -174,7 +128,7 @@ const struct verb verb_explain = {
     .examples = "  benchctl explain spec.systems\n"
                 "  benchctl explain spec.systems.log\n"
                 "  benchctl explain benchmarkrun.spec\n"
-                "  benchctl explain spec.measure -o json\n",
+                "  benchctl explain spec.measure\n",
     .details = "Prints a field's type and bounds, whether it is required, its meaning and\n"
                "default, and its fields. PATH is as in the messages of validate; indexes of\n"
                "lists may be omitted. Without PATH it prints the fields of a Benchmark. A PATH\n"
@@ -182,7 +136,6 @@ const struct verb verb_explain = {
                "not contacted.\n"
                "\n"
                "Exit codes: 2 the field does not exist.",
-    .formats = "text|json",
     .max_words = 1,
     .run = run,
 };
