@@ -144,20 +144,8 @@ static void put_range(double least, double most, struct buf *out)
     buf_printf(out, "%.6g", most);
 }
 
-static void put_device_hours(double least, double most, double price, struct buf *out)
-{
-    put_range(least, most, out);
-    buf_puts(out, " device hours");
-    if (price > 0) {
-        buf_puts(out, " (a cost of ");
-        put_range(least * price, most * price, out);
-        buf_putc(out, ')');
-    }
-}
-
 /* How long trials take is not known before; how long they may take is, if a trial has a limit. */
-static void format_devices(const struct run_def *def, const struct preview_opts *opts,
-                           struct buf *out)
+static void format_devices(const struct run_def *def, struct buf *out)
 {
     const int64_t limit_s = def->spec->run_policy.trial_timeout_s;
     uint32_t least = UINT32_MAX, most = 0;
@@ -172,13 +160,14 @@ static void format_devices(const struct run_def *def, const struct preview_opts 
         return;
     }
     buf_puts(out, "An hour of trials takes ");
-    put_device_hours(least, most, opts->gpu_hour, out);
+    put_range(least, most, out);
+    buf_puts(out, " device hours");
     if (limit_s > 0) {
         const double hours = sum * (double)limit_s / 3600;
         buf_printf(out, "; all trials, once each within trialTimeoutSeconds %lld, take at most ",
                    (long long)limit_s);
-        put_device_hours(hours * (double)def->spec->min_repeats, hours * (double)def->spec->repeats,
-                         opts->gpu_hour, out);
+        put_range(hours * (double)def->spec->min_repeats, hours * (double)def->spec->repeats, out);
+        buf_puts(out, " device hours");
     }
     buf_puts(out, ".\n");
 }
@@ -209,7 +198,7 @@ static void format_totals(const struct run_def *def, const struct demand *demand
         buf_printf(out, ", %s CPU, %s memory", cores, memory);
     }
     buf_puts(out, ".\n");
-    format_devices(def, opts, out);
+    format_devices(def, out);
     if (spec->stop.is_set) {
         buf_printf(out,
                    "A point's first %lld trials decide how many it needs for a 95%% interval "

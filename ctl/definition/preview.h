@@ -11,7 +11,6 @@
 struct preview_opts {
     bool is_local;
     bool no_headers;
-    double gpu_hour; /* the price of one; 0: none */
     /* Of the terminal: breaks lines between words, tables between columns. 0: any width fits. */
     size_t columns;
 };

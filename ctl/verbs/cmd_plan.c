@@ -11,25 +11,8 @@
 #include "ctl/verbs/verbs.h"
 #include "pod/body.h"
 #include "report/json_text.h"
-#include "result/pivot.h"
 
-static enum exit_code take_price(const struct cli *cli, double *ret)
-{
-    const char *text = args_get(&cli->args, "price", NULL);
-    struct pivot_price price = {.unit = PIVOT_GPU_HOUR};
-    if (text != NULL && (pivot_price_parse(text, &price) < 0 || price.unit != PIVOT_GPU_HOUR)) {
-        return cli_error(EXIT_USAGE, "for example --price 3/gpu-hour",
-                         "--price '%s' is not an amount a GPU hour", text);
-    }
-    if (text != NULL && cli_output_is(cli, "json")) {
-        return cli_error(EXIT_USAGE, "remove --price: -o json has the devices of each point",
-                         "--price is for the text");
-    }
-    *ret = price.amount;
-    return EXIT_OK;
-}
-
-static enum exit_code print(const struct cli *cli, const struct run_def *def, double gpu_hour,
+static enum exit_code print(const struct cli *cli, const struct run_def *def,
                             const struct checks *checks)
 {
     _cleanup_(buf_done) struct buf out = BUF_INIT, warning = BUF_INIT;
@@ -47,7 +30,6 @@ static enum exit_code print(const struct cli *cli, const struct run_def *def, do
         const struct preview_opts opts = {
             .is_local = is_local,
             .no_headers = cli->no_headers,
-            .gpu_hour = gpu_hour,
             .columns = show_list_columns(),
         };
         r = preview_text(def, &opts, &out, &err);
@@ -73,21 +55,14 @@ static enum exit_code run(struct cli *cli)
     enum exit_code code = profiles_open(&profiles);
     const struct definition_load_params params = {
         .profiles = &profiles, .is_local = is_local, .created_unix_ms = clock_unix_ms()};
-    double gpu_hour = 0;
-    code = code == EXIT_OK ? take_price(cli, &gpu_hour) : code;
     code = code == EXIT_OK ? definition_load_named(cli, &params, &def) : code;
-    if (code == EXIT_OK && gpu_hour > 0 && def->matrix.points[0].devices == 0) {
-        code = cli_error(EXIT_USAGE,
-                         "write how many a pod has: roles: {worker: {devices: {value: 8}}}",
-                         "--price needs devices, and no pod of '%s' asks for any", def->spec->name);
-    }
     if (code == EXIT_OK && (queue != NULL || args_has(&cli->args, "cluster"))) {
         code = is_local || (queue != NULL && queue[0] == '\0')
                    ? cli_error(EXIT_USAGE, "write --cluster or --queue NAME, without --local",
                                "--cluster and --queue ask a cluster, about a queue by its name")
                    : doctor_points(cli, def, queue, &checks);
     }
-    code = code == EXIT_OK ? print(cli, def, gpu_hour, &checks) : code;
+    code = code == EXIT_OK ? print(cli, def, &checks) : code;
     if (code == EXIT_OK) {
         definition_note_missing(cli, def);
     }
@@ -100,7 +75,6 @@ static enum exit_code run(struct cli *cli)
 static const struct arg_opt opts[] = {
     {"cluster", 0, NULL, "Also compare each point with the nodes of the cluster"},
     {"queue", 0, "QUEUE", "The same, and with the quota of this LocalQueue of Kueue"},
-    {"price", 0, "AMOUNT/gpu-hour", "Also print what the device hours cost: 3/gpu-hour"},
     DEFINITION_OPTS,
 };
 

@@ -105,7 +105,6 @@ class Usage(cli.CliCase):
             (["run", "--resume", "x"], 2, "--resume is for local runs"),
             (["run", "x", "--local", "--queue", "q"], 2, "--queue, --priority and --parallel are for runs in a cluster"),
             (["run", "x", "-f", "y", "--local"], 2, "not both"),
-            (["plan", "vgg16-single-node", "--price", "3/gpu-hour", "-o", "json"], 2, "--price is for the text"),
             (["plan", "vgg16-single-node", "--cluster", "--local"], 2, "--cluster and --queue ask a cluster"),
             (["plan", "vgg16-single-node", "--queue", ""], 2, "about a queue by its name"),
             (["plan", "vgg16-single-node", "--steps", "0"], 2, "--steps '0': expected a whole number"),

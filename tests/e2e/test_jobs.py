@@ -122,8 +122,8 @@ def check_table(t, jobs, kind):
             r"(?s)WORKERS .* SPEEDUP .*\n +1 .* 1/1 +1\.000 .*\n +2 .* 1/1 +2\.000 ", done.stdout, f"{kind}: a table of speedup")
     t.match("(?i)simulated", done.stdout, f"{kind}: that says what it is")
     if has_gpus:
-        plan = jobs.ctl("plan", "-f", definition, "--price", "3/gpu-hour").stdout
-        t.match(r"(?s)DEVICES.*\n +0 +1 +8 .*\n +1 +2 +16 .* 8 to 16 device hours \(a cost of 24 to 48\)", plan, f"{kind}: GPUs are planned and priced")
+        plan = jobs.ctl("plan", "-f", definition).stdout
+        t.match(r"(?s)DEVICES.*\n +0 +1 +8 .*\n +1 +2 +16 .* 8 to 16 device hours", plan, f"{kind}: GPUs are planned")
         t.match("at 3.000 a GPU hour", jobs.ctl("results", "latest", "--price", "3/gpu-hour").stdout, f"{kind}: what a million samples cost")
     t.ok(becomes(jobs.is_empty, WAIT_S), f"{kind}: nothing is left")
 

@@ -135,10 +135,10 @@ def check_gpus(t, cluster, ctl):
     path = cluster.dir / "gpus.json"
     path.write_text(json.dumps({"apiVersion": "benchd.io/v1alpha1", "kind": "Benchmark", "metadata": {"name": "gpus"},
                                 "spec": {**spec, "roles": roles, "baseline": {"kind": "Point", "where": {"trainers": 1, "tp": 1}}}}))
-    plan = ctl("plan", "-f", str(path), "--price", "3/gpu-hour").stdout
+    plan = ctl("plan", "-f", str(path)).stdout
     t.equal(["0 1 1 1", "1 4 4 1", "2 4 4 2"], [f"{row[0]} {row[3]} {row[4]} {re.search('tp=(.)', row[1])[1]}" for row in
                                                 map(str.split, plan.splitlines()[1:4])], "plan: points that can run, and their GPUs")
-    t.match("An hour of trials takes 1 to 4 device hours \\(a cost of 3 to 12\\)", plan, "plan: what they cost")
+    t.match("An hour of trials takes 1 to 4 device hours", plan, "plan: device hours")
     check_parallel_plan(t, ctl, path)
     done = ctl("run", "-f", str(path), "-o", "json")
     result = json.loads(done.stdout)
