@@ -3,13 +3,13 @@
 
 #include <assert.h>
 #include <math.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "core/json_field.h"
 #include "ctl/cli/human.h"
-#include "ctl/runs/list_order.h"
 #include "ctl/runs/show.h"
 #include "report/json_text.h"
 #include "store/run_list.h"
@@ -165,6 +165,22 @@ const struct list_kind list_kind_benchmarks = {"benchmark", benchmark_columns, p
 
 /* ---- both ---- */
 
+/* What a row is sorted by: its text, or its number if the text is NULL. */
+struct order_key {
+    const char *text; /* borrowed */
+    double number;    /* NaN if it is not known; such rows come last */
+    size_t at;        /* the row; rows that are alike keep their order */
+};
+
+static int by_key(const void *a, const void *b)
+{
+    const struct order_key *x = a, *y = b;
+    int order = x->text != NULL && y->text != NULL ? strcmp(x->text, y->text)
+                                                   : isnan(x->number) - isnan(y->number);
+    order = order != 0 ? order : (x->number > y->number) - (x->number < y->number);
+    return order != 0 ? order : (x->at > y->at) - (x->at < y->at);
+}
+
 static struct order_key key_of(const struct listed *l, enum column by, int64_t now_unix_ms)
 {
     const struct run_row *row = &l->row;
@@ -197,7 +213,7 @@ void listing_sort(struct listing *list, const struct list_kind *kind, int column
         keys[i] = key_of(&before[i], (enum column)by, now_unix_ms);
         keys[i].at = i;
     }
-    order_keys(keys, n);
+    array_sort(keys, n, sizeof(keys[0]), by_key);
     for (size_t i = 0; i < n; i++) {
         list->items.items[i] = before[keys[i].at];
     }

@@ -4,7 +4,6 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "ctl/runs/list_order.h"
 #include "ctl/runs/listing.h"
 #include "ctl/verbs/verbs.h"
 
@@ -21,7 +20,10 @@ static enum exit_code take_order(const struct cli *cli, struct get *g)
 {
     const char *word = args_get(&cli->args, "sort-by", NULL);
     const char *const *columns = g->kind->columns;
-    g->column = word == NULL ? -1 : order_column_find(word, columns);
+    g->column = -1;
+    for (int i = 0; word != NULL && columns[i] != NULL; i++) {
+        g->column = str_eq_nocase(word, columns[i]) ? i : g->column;
+    }
     if (word == NULL || g->column >= 0) {
         return EXIT_OK;
     }
@@ -160,9 +162,8 @@ const struct verb verb_get = {
                "run whose process died is listed with its last phase and (interrupted); resume\n"
                "it with: benchctl run --resume RUN --local\n"
                "\n"
-               "--sort-by sorts in ascending order, and also takes kubectl's .metadata.name and\n"
-               ".metadata.creationTimestamp. To follow a run: benchctl attach RUN, or in a\n"
-               "cluster also kubectl get bmr -w.",
+               "--sort-by sorts in ascending order. To follow a run: benchctl attach RUN, or in\n"
+               "a cluster also kubectl get bmr -w.",
     VERB_OPTS(opts),
     .formats = "wide|json|name",
     .max_words = (size_t)-1,

@@ -92,9 +92,8 @@ class Local(cli.CliCase):
             ((), [first, "zeta", "beta", "alpha"]),
             (("--sort-by", "age"), [first, "zeta", "beta", "alpha"]),
             (("--sort-by", "created"), ["alpha", "beta", "zeta", first]),
-            (("--sort-by=.metadata.creationTimestamp",), ["alpha", "beta", "zeta", first]),
             (("--sort-by", "NAME"), ["alpha", "beta", first, "zeta"]),
-            (("--sort-by", "{.metadata.name}"), ["alpha", "beta", first, "zeta"]),
+            (("--sort-by=name",), ["alpha", "beta", first, "zeta"]),
             (("--sort-by", "name", "beta", "alpha"), ["alpha", "beta"]),
         ]
         for args, expected in rows:
