@@ -6,7 +6,7 @@ peers.py list                 what there is
 peers.py path NAME            its interpreter
 
 An environment is ${XDG_CACHE_HOME:-~/.cache}/benchd/peers/NAME-HASH; HASH is FNV-1a of requirements.txt, as
-ctl/cli/python.c computes it: other pins, another environment. It appears by one rename, so one that is there is whole."""
+ctl/definition/profiles.c computes it: other pins, another environment. It appears by one rename, so one that is there is whole."""
 import argparse
 import contextlib
 import fcntl

@@ -1,7 +1,8 @@
-/* See profiles.h. Edge file: reads folders and files. */
+/* See profiles.h. Edge file: reads folders, files and the environment. */
 #include "ctl/definition/profiles.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,10 +13,24 @@
 #include "base/whole_file.h"
 #include "ctl/runs/find.h"
 #include "ctl/cli/this_machine.h"
-#include "ctl/cli/python.h"
 #include "spec/shipped_profiles.h"
 
-/* The path of its Python; NULL: it needs none. */
+/* Returns the interpreter of a peer that has these pins (the bytes of requirements.txt):
+ * ${XDG_CACHE_HOME:-~/.cache}/benchd/peers/NAME-HASH/bin/python. `script/bench peers install NAME`
+ * creates it. Different pins give a different folder, so an outdated environment is never used.
+ * Owned. bench/peers.py computes the same path. */
+static char *peer_path(const char *name, const char *pins, size_t len)
+{
+    const char *cache = getenv("XDG_CACHE_HOME");
+    const char *home = getenv("HOME");
+    _cleanup_(freep) char *base = cache != NULL && cache[0] != '\0'
+                                      ? xstrdup(cache)
+                                      : xasprintf("%s/.cache", home == NULL ? "" : home);
+    return xasprintf("%s/benchd/peers/%s-%016" PRIx64 "/bin/python", base, name,
+                     str_hash(pins, len));
+}
+
+/* *ret is the path of its Python; NULL if it needs none. */
 static int find_interpreter(const struct profile *profile, const char *folder, char **ret,
                             struct err *err)
 {
@@ -29,7 +44,7 @@ static int find_interpreter(const struct profile *profile, const char *folder, c
     if (r < 0) {
         return err_wrap(err, r, "profile '%s'", profile->name);
     }
-    *ret = python_peer_path(profile->name, pins.text, pins.len);
+    *ret = peer_path(profile->name, pins.text, pins.len);
     return 0;
 }
 
@@ -157,6 +172,51 @@ static const char *missing_file(const struct profile *profile)
         }
     }
     return NULL;
+}
+
+/* A program that prints what is missing. It imports no package, which would take seconds: a package
+ * that cannot be imported fails the first trial. */
+static const char python_code[] =
+    "import sys, importlib.metadata as m\n"
+    "out = []\n"
+    "for pin in sys.argv[1:]:\n"
+    "    name, want = pin.split('==')\n"
+    "    try:\n"
+    "        have = m.version(name)\n"
+    "    except m.PackageNotFoundError:\n"
+    "        out.append('package ' + pin + ' is missing')\n"
+    "        continue\n"
+    "    if have != want:\n"
+    "        out.append('package ' + pin + ' is missing (found ' + have + ')')\n"
+    "print(', '.join(out), end='')\n";
+
+/* 0 if the interpreter has every package in the pinned version; -ENOENT: *ret says what is
+ * missing. */
+static int python_missing(const struct profile *profile, struct buf *ret)
+{
+    VEC(char *) argv = {0};
+    char *const fixed[] = {profile->interpreter, (char *)"-I", (char *)"-c", (char *)python_code};
+    for (size_t i = 0; i < COUNT_OF(fixed); i++) {
+        *vec_push(&argv) = fixed[i];
+    }
+    vec_each (char *const, package, &profile->packages) {
+        *vec_push(&argv) = *package;
+    }
+    *vec_push(&argv) = NULL;
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
+    int r = host_run(argv.items, &out);
+    vec_done(&argv);
+    if (r != 0) {
+        buf_puts(ret, "no Python with");
+        for (size_t i = 0; i < profile->packages.len; i++) {
+            buf_printf(ret, "%s package %s", i == 0 ? "" : ",", profile->packages.items[i]);
+        }
+        buf_printf(ret, " in %s%s%s", profile->interpreter, r < 0 ? ": " : "",
+                   r < 0 ? strerror(-r) : "");
+    } else if (out.len > 0) {
+        buf_printf(ret, "%s in %s", buf_cstr(&out), profile->interpreter);
+    }
+    return r != 0 || out.len > 0 ? -ENOENT : 0;
 }
 
 static enum exit_code check_program(const struct system *system, const struct profile *profile)

@@ -192,7 +192,7 @@ class Profiles(cli.CliCase):
         self.assertRegex(done.stderr, r"profiles/tiny/profile\.yaml:1:\d+: error: datasets\[0\]: unknown value 'Mnist'")
 
     def test_the_same_folder_as_the_installer(self):
-        """ctl/cli/python.c and bench/peers.py compute one path; without that nothing that was installed is found."""
+        """ctl/definition/profiles.c and bench/peers.py compute one path; without that nothing that was installed is found."""
         peers = load_peers()
         self.assertEqual(peers.pins_hash(b""), "cbf29ce484222325")
         self.assertEqual(peers.pins_hash(b"foobar"), "85944171f73967e8")  # the published test vector
