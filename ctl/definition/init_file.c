@@ -14,8 +14,6 @@
 #include "spec/devices.h"
 #include "spec/name.h"
 
-#define NAME_MAX_LEN 24 /* a run's name adds six characters */
-
 /* ---- the profile ---- */
 
 /* What a script must do to use a profile, so that no other one fits it. */
@@ -225,7 +223,7 @@ static char *make_name(const struct init_params *p)
     const char *base = file_last_part(script == NULL ? p->words[0] : script);
     const size_t len = strlen(base) - (str_has_suffix(base, ".py") ? strlen(".py") : 0);
     _cleanup_(freep) char *stem = xstrndup(base, len);
-    return object_name_make(stem, NAME_MAX_LEN, "benchmark");
+    return object_name_make(stem, INIT_NAME_MAX_LEN, "benchmark");
 }
 
 static void put_head(struct buf *out, const char *name)

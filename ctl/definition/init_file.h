@@ -5,6 +5,8 @@
 
 #include "base/buf.h"
 
+#define INIT_NAME_MAX_LEN 24 /* a run's name adds six characters */
+
 /* The profile that a command shows, with the reason for a comment; NULL: nothing shows
  * one. `script`: the text of the Python file that the command names; NULL: it could not be
  * read. Both are static. */
