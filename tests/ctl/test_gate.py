@@ -172,10 +172,10 @@ class Gate(cli.CliCase):
 
     def test_wrong_options(self):
         a = self.measure(repeats=1)
-        for args, text in (((a, "--axis", "pservers", "--base", a), "cannot be used with --base"),
+        for args, text in (((a, "--axis", "pservers", "--base", a), "--base cannot be used with --axis"),
                            ((a, "--margin", "2%"), "needs --axis"),
                            ((a, "--axis", "pservers", "--margin", "0"), "must be above 0"),
-                           ((a, "--margin", "200%"), "must be below 100%"),
+                           ((a, "--axis", "pservers", "--margin", "200%"), "must be a ratio"),
                            ((a, "--axis", "pservers"), "one point after the other")):
             self.assertIn(text, self.gate(*args, code=2).stderr)
         self.gate("nosuch", code=3)
