@@ -101,19 +101,6 @@ static bool is_one_of(const char *word, const char *list)
     return false;
 }
 
-/* Owned. Elsewhere -o names a file, so a user may mean that of a report. */
-static char *fix_of_format(const struct cli *cli)
-{
-    const char *o = cli->output;
-    if (is_one_of("svg", cli->verb->formats) && str_has_suffix(o, ".svg")) {
-        return xasprintf("-o svg >%s", o);
-    }
-    if (is_one_of("html", cli->verb->formats) && str_has_suffix(o, ".html")) {
-        return xasprintf("--file %s writes the page there", o);
-    }
-    return xasprintf("use -o %s", cli->verb->formats);
-}
-
 static enum exit_code check_globals(const struct cli *cli)
 {
     const char *color = args_get(&cli->args, "color", "auto");
@@ -126,7 +113,7 @@ static enum exit_code check_globals(const struct cli *cli)
                          cli->verb->name);
     }
     if (cli->output[0] != '\0' && !is_one_of(cli->output, cli->verb->formats)) {
-        _cleanup_(freep) char *fix = fix_of_format(cli);
+        _cleanup_(freep) char *fix = xasprintf("use -o %s", cli->verb->formats);
         return cli_error(EXIT_USAGE, fix, "unknown output format '%s'", cli->output);
     }
     if ((cli->is_local || cli->store != NULL) &&
@@ -216,32 +203,6 @@ static char *fix_by_set(const struct verb *verb, int argc, char **argv, const ch
     return NULL;
 }
 
-/* What other programs call an option of the verb. */
-static const struct {
-    const char *typed, *needs, *fix;
-} options_meant[] = {
-    {"--format", "output", "the format is -o FORMAT, such as -o csv or -o json"},
-    {"--rank", "index", "a replica is --index N, and of which role --role ROLE"},
-    {"--gpus", "set",
-     "write devices: {value: N} in roles.worker of the definition; a swept parameter is --set "
-     "gpus=N"},
-};
-
-/* Owned; NULL: it means nothing known. */
-static char *fix_by_meaning(const struct verb *verb, const char *option)
-{
-    struct arg_opt opts[CLI_MAX_OPTS];
-    const size_t n = list_options(verb, opts);
-    for (size_t i = 0; i < COUNT_OF(options_meant); i++) {
-        const char *typed = options_meant[i].typed;
-        if (strcspn(option, "'=") == strlen(typed) && str_has_prefix(option, typed) &&
-            array_any(opts, n, it, str_eq(it->name, options_meant[i].needs))) {
-            return xstrdup(options_meant[i].fix);
-        }
-    }
-    return NULL;
-}
-
 /* args.h says what to do after the argument: "unknown option '--locl'; did you mean --local?". */
 static enum exit_code wrong_options(const struct verb *verb, int argc, char **argv,
                                     const struct err *err)
@@ -250,8 +211,7 @@ static enum exit_code wrong_options(const struct verb *verb, int argc, char **ar
     static const char unknown[] = "unknown option '";
     if (str_has_prefix(err->msg, unknown) && str_has_suffix(err->msg, "lists them")) {
         const char *option = err->msg + strlen(unknown);
-        _cleanup_(freep) char *fix = fix_by_meaning(verb, option);
-        fix = fix != NULL ? fix : fix_by_set(verb, argc, argv, option);
+        _cleanup_(freep) char *fix = fix_by_set(verb, argc, argv, option);
         if (fix != NULL) {
             return cli_error(EXIT_USAGE, fix, "%s: %.*s", verb->name, (int)(quote + 1 - err->msg),
                              err->msg);
