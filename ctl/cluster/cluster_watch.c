@@ -108,14 +108,10 @@ static void show_attempt(struct watch *w, const json_t *document)
 static void show_state(struct watch *w, const struct run_state *state)
 {
     progress_status(w->progress, &state->status);
-    if (state->has_step && !replica_step_eq(&state->step, &w->step)) {
-        const struct record record = {
-            .type = RECORD_STEP,
-            .step = {.step = state->step.step,
-                     .warmup = state->step.is_warmup,
-                     .step_ns = state->step.step_ns,
-                     .samples = state->step.samples},
-        };
+    const struct record_step *now = &state->step.of, *before = &w->step.of;
+    if (state->has_step && (!replica_id_eq(&state->step.id, &w->step.id) ||
+                            now->step != before->step || now->warmup != before->warmup)) {
+        const struct record record = {.type = RECORD_STEP, .step = *now};
         progress_record(w->progress, &state->step.id, &record);
         w->step = state->step;
     }

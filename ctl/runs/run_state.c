@@ -33,11 +33,6 @@ void attempt_ids_done(struct attempt_ids *ids)
     vec_done(&ids->list);
 }
 
-bool replica_step_eq(const struct replica_step *a, const struct replica_step *b)
-{
-    return replica_id_eq(&a->id, &b->id) && a->step == b->step && a->is_warmup == b->is_warmup;
-}
-
 static int read_status(const json_t *o, struct run_status *ret, struct err *err)
 {
     int r = run_status_counts_from_json(o, ret, err);
@@ -74,10 +69,10 @@ static int read_step(const json_t *o, const struct run_status *st, struct replic
     }
     *ret = (struct replica_step){
         .id = {st->current, (enum role)kind, (uint32_t)index},
-        .step = (uint32_t)step,
-        .is_warmup = json_is_true(json_object_get(o, "warmup")),
-        .step_ns = step_ns,
-        .samples = (uint32_t)samples,
+        .of = {.step = (uint32_t)step,
+               .warmup = json_is_true(json_object_get(o, "warmup")),
+               .step_ns = step_ns,
+               .samples = (uint32_t)samples},
     };
     return 0;
 }

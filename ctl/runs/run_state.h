@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "base/vec.h"
 #include "core/phase.h"
+#include "core/record.h"
 
 struct attempt_ids {             /* a set */
     VEC(struct attempt_id) list; /* sorted */
@@ -21,12 +22,8 @@ void attempt_ids_done(struct attempt_ids *ids);
 /* The last step of trainer 0. */
 struct replica_step {
     struct replica_id id;
-    uint32_t step;
-    bool is_warmup;
-    int64_t step_ns;
-    uint32_t samples;
+    struct record_step of;
 };
-bool replica_step_eq(const struct replica_step *a, const struct replica_step *b);
 
 struct run_state {
     struct run_status status;

@@ -107,7 +107,7 @@ TEST(test_state)
     struct run_state got;
     assert_int_equal(run_state_read(document, &got, NULL), 0);
     assert_true(got.has_step && got.step.id.attempt.point == 1 && got.step.id.attempt.number == 3);
-    assert_int_equal(got.step.step, 5);
+    assert_int_equal(got.step.of.step, 5);
     assert_true(got.status.started_unix_ms == INT64_C(1767225600000));
     assert_int_equal(got.attempts.list.len, 1);
     attempt_ids_done(&got.attempts);
