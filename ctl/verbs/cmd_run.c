@@ -1,4 +1,5 @@
-/* benchctl run NAME: starts a run of a definition, follows it and prints its tables. */
+/* benchctl run NAME: starts a run of a definition, follows it and prints its tables.
+ * benchctl attach RUN: follows a run of the cluster that was started before. */
 #include <string.h>
 
 #include "core/phase.h"
@@ -48,7 +49,7 @@ static enum exit_code check_line(const struct cli *cli)
     return EXIT_OK;
 }
 
-static enum exit_code run(struct cli *cli)
+static enum exit_code run_run(struct cli *cli)
 {
     _cleanup_(backend_freep) struct backend *b = NULL;
     enum exit_code code = check_line(cli);
@@ -56,7 +57,7 @@ static enum exit_code run(struct cli *cli)
     return code == EXIT_OK ? b->ops->run(b, NULL) : code;
 }
 
-static const struct arg_opt opts[] = {
+static const struct arg_opt run_opts[] = {
     DEFINITION_OPTS,
     {"queue", 0, "QUEUE",
      "LocalQueue of Kueue in which each trial waits for its place in the cluster"},
@@ -92,9 +93,36 @@ const struct verb verb_run = {
                "such benchmark or CRDs not installed, 4 not authorised, 5 no cluster or no\n"
                "benchd, 7 a threshold was missed or could not be judged, 8 --timeout, 9 disk or\n"
                "store, 130 interrupted.",
-    VERB_OPTS(opts),
+    VERB_OPTS(run_opts),
     .formats = SHOW_FORMATS,
     .max_words = 1,
     .instead = "benchctl init -- COMMAND > my.yaml, for a command",
-    .run = run,
+    .run = run_run,
+};
+
+static enum exit_code run_attach(struct cli *cli)
+{
+    _cleanup_(backend_freep) struct backend *b = NULL;
+    enum exit_code code = backend_open(cli, &b);
+    return code == EXIT_OK ? b->ops->attach(b, cli->args.words[0]) : code;
+}
+
+static const struct arg_opt attach_opts[] = {
+    EXPLAIN_OPT,
+    {"timeout", 0, "DURATION", "Cancel the run after this time, such as 10m (exit 8)"},
+    {"progress", 0, "HOW", "Show progress as auto, live, plain, json or none"},
+};
+
+const struct verb verb_attach = {
+    .name = "attach",
+    .args = "RUN [option...]",
+    .summary = "Follow a run in a cluster and print its tables",
+    .examples = "  benchctl attach 7k3fq\n"
+                "  benchctl attach vgg16-pserver-sweep-7k3fq -n bench --progress plain\n",
+    .details = "Ctrl-C detaches: the run continues. The exit codes are those of benchctl run.",
+    VERB_OPTS(attach_opts),
+    .formats = SHOW_FORMATS,
+    .min_words = 1,
+    .max_words = 1,
+    .run = run_attach,
 };
