@@ -20,7 +20,7 @@
 #include "ctl/cli/usage.h"
 #include "report/terminal.h"
 
-#define NOTE_INDENT 2 /* of a note's lines after the first */
+#define NOTE_INDENT 2 /* A note's lines after the first one are indented by this. */
 
 const struct verb *cli_find_verb(const struct verb *const *verbs, size_t n, const char *name)
 {
@@ -166,7 +166,7 @@ static const char *program_name(const char *path)
                                                                          : "benchctl";
 }
 
-/* The options of the verb (NULL: none) and the global ones; how many. */
+/* Lists the options of the verb (which may be NULL) and the global ones. Returns their number. */
 static size_t list_options(const struct verb *verb, struct arg_opt ret[CLI_MAX_OPTS])
 {
     size_t n = 0;

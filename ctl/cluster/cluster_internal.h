@@ -23,15 +23,15 @@ struct cluster {
     struct kube_client *client;
     struct kube_client *direct; /* to benchd itself, if its address is a URL; else NULL */
     char *ns;
-    char *address;  /* of benchd, as its Lease has it; NULL: that was not read yet */
-    char *read_key; /* as the Lease has it; NULL: benchd wants none */
+    char *address;  /* benchd's, from its Lease; NULL until that was read */
+    char *read_key; /* from the Lease; NULL if benchd needs none */
 };
 
 /* --- cluster.c --- */
 
 struct cluster_problem {
     struct err err;
-    const char *fix;      /* static; NULL: none */
+    const char *fix;      /* static; may be NULL */
     bool is_unconfigured; /* nothing says where a cluster would be */
 };
 /* As cluster_backend_open, without printing. backend_free frees it. */
@@ -43,7 +43,7 @@ struct cluster_answer {
     int r; /* as kube_done_fn gives it */
     int http_code;
     bool is_status;       /* the failure is a Status of the API server, not of a proxy before it */
-    int64_t date_unix_ms; /* the server's clock; -1: not sent */
+    int64_t date_unix_ms; /* the server's clock; -1 if it sent none */
     struct buf body;
     struct err err;
 };
@@ -56,7 +56,7 @@ int cluster_get(struct cluster *c, struct kube_request *req, json_t **ret, struc
 /* The same for an object of the namespace, by its name. */
 int cluster_get_object(struct cluster *c, const struct kube_resource *res, const char *name,
                        json_t **ret, struct err *err);
-/* The same for the objects of a namespace (NULL: of all) that have these labels (NULL: any). */
+/* The same for the objects that have these labels; a NULL namespace means all, NULL labels any. */
 int cluster_get_list(struct cluster *c, const struct kube_resource *res, const char *ns,
                      const char *selector, json_t **ret, struct err *err);
 /* From now on `on_signal` gets Ctrl-C and what else ends a program, with `data` in the handle. */
@@ -66,7 +66,7 @@ void cluster_signals_start(struct cluster *c, uv_signal_t handles[static CLUSTER
 /* Closes them. Afterwards the loop uses neither these handles nor those that the caller has closed
  * before. */
 void cluster_signals_close(struct cluster *c, uv_signal_t handles[static CLUSTER_N_SIGNALS]);
-/* Of every request: short time-outs and few retries. */
+/* Every request has these: short time-outs and few retries. */
 extern const struct kube_call_options cluster_options;
 /* The exit code for an error; cluster_error prints it, too. */
 enum exit_code cluster_exit_code(int r);
@@ -74,7 +74,7 @@ enum exit_code cluster_error(int r, const struct err *err);
 
 /* --- cluster_benchd.c: benchd in the namespace ------------------------------------------------ */
 
-/* The address is that of its Service, with or without TLS; else it is a URL. */
+/* The address names its Service, with or without TLS; other addresses are URLs. */
 bool cluster_is_service(const char *address);
 /* Reads benchd's address from its Lease, once. 0, or -Exxx; *ret_is_dead: the API server says that
  * no benchd is alive. */
@@ -117,7 +117,7 @@ enum exit_code cluster_get_log(struct backend *b, const struct loaded_run *run,
                                const struct replica_id *id, struct buf *out);
 enum exit_code cluster_delete_run(struct backend *b, const char *what, char **ret_name);
 enum exit_code cluster_cancel_run(struct backend *b, const char *what, char **ret_name);
-/* From the API's document; `status` (NULL: the document's) is what the object says. */
+/* Loads the API's document. `status` is what the object says; NULL takes the document's. */
 int cluster_load_document(struct cluster *c, const char *name, const struct run_status *status,
                           struct loaded_run *ret, struct err *err);
 /* Everything of the document moves into *ret (loaded_run_done, also after an error). */

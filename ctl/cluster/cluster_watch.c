@@ -30,12 +30,12 @@ struct watch {
     uv_timer_t tick, timeout, patience;
     uv_signal_t signals[CLUSTER_N_SIGNALS];
     struct kube_informer *informer;
-    struct kube_call *call;         /* to benchd or for its Lease; NULL: none is under way */
-    struct kube_call *cancellation; /* after --timeout; NULL: none is under way */
+    struct kube_call *call;         /* to benchd or for its Lease; NULL without one */
+    struct kube_call *cancellation; /* after --timeout; NULL without one */
     uint64_t asked_ms;
     struct run_status status;   /* of the object */
     struct loaded_run run;      /* as it was when the progress began */
-    struct progress *progress;  /* NULL: benchd has not accepted the run yet */
+    struct progress *progress;  /* NULL until benchd has accepted the run */
     struct attempt_ids known;   /* attempts that were shown */
     struct attempt_ids wanted;  /* ended attempts to be asked for and shown */
     size_t n_events;            /* shown */

@@ -30,7 +30,7 @@ struct schema_field {
  * *ret_wrong (owned) the word. */
 int schema_find(const struct schema *s, const char *path, struct schema_field *ret,
                 char **ret_wrong, struct err *err);
-/* The i-th field in it; false: there are no more. */
+/* Returns the i-th field in it, or false after the last one. */
 bool schema_child(const struct schema *s, const struct schema_field *field, size_t i,
                   struct schema_field *ret);
 /* "[]string", "integer", "map[string][]integer or string". */

@@ -102,7 +102,7 @@ const char *init_script(const char *const *words, size_t n_words)
 struct shape {
     const char *profile;
     bool has_servers; /* trainers and pservers; else workers */
-    const char *rule; /* the log rule that fits most of its scripts; NULL: none does */
+    const char *rule; /* the log rule that fits most of its scripts; may be NULL */
 };
 static const struct shape shapes[] = {
     {"torchrun", false, "torch-ddp"},       {"tf-config", false, "keras"},
@@ -138,13 +138,13 @@ void init_put_scalar(struct buf *out, const char *text)
         buf_puts(out, text);
         return;
     }
-    json_auto_t *string = json_string(text); /* NULL: it is not UTF-8 */
+    json_auto_t *string = json_string(text); /* NULL if it is not UTF-8 */
     _cleanup_(freep) char *quoted = string == NULL ? NULL : json_dumps(string, JSON_ENCODE_ANY);
     buf_puts(out, quoted == NULL ? "\"?\"" : quoted);
 }
 
 /* The words from i on that are one of torchrun's options about who takes part, which go before the
- * variables by which the profile says it; 0: another word. */
+ * variables by which the profile says it. Returns 0 for another word. */
 static size_t rendezvous_words(const struct init_params *p, size_t i)
 {
     static const char *const options[] = {
@@ -162,7 +162,7 @@ static size_t rendezvous_words(const struct init_params *p, size_t i)
     return str_eq(name, "--standalone") || has_value || i + 1 == p->n_words ? 1 : 2;
 }
 
-/* Of a command that is torchrun: where the script's own words begin; else 0. */
+/* Returns where the script's own words begin in a command of torchrun, and 0 for other commands. */
 static size_t options_end(const struct init_params *p)
 {
     const char *why;

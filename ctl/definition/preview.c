@@ -13,8 +13,8 @@
 #include "report/terminal.h"
 #include "report/words.h"
 
-#define WIDTH 80 /* of lines that no terminal breaks */
-#define INDENT 2 /* of the lines that a line is broken into */
+#define WIDTH 80 /* Lines are broken here if stdout is no terminal. */
+#define INDENT 2 /* The rest of a broken line is indented by this. */
 
 /* What all replicas of a point request; 0 where none is given. */
 struct demand {

@@ -11,7 +11,7 @@
 struct preview_opts {
     bool is_local;
     bool no_headers;
-    /* Of the terminal: breaks lines between words, tables between columns. 0: any width fits. */
+    /* The terminal's: lines break between words, tables between columns. 0 fits any width. */
     size_t columns;
 };
 int preview_text(const struct run_def *def, const struct preview_opts *opts, struct buf *out,

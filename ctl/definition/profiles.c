@@ -156,7 +156,7 @@ __attribute__((format(printf, 4, 5))) static enum exit_code cannot_start(
         system->name, what, profile->name);
 }
 
-/* A file in the profile's folder that its commands name and that does not exist; NULL: all do. */
+/* Returns a file in the profile's folder that its commands name and that is missing, or NULL. */
 static const char *missing_file(const struct profile *profile)
 {
     if (profile->folder == NULL) {
@@ -239,7 +239,7 @@ static enum exit_code check_program(const struct system *system, const struct pr
     return EXIT_OK;
 }
 
-/* Whatever role it is of; NULL: the system has none of its own. */
+/* Returns the program of any role, or NULL if the system has no command of its own. */
 static const char *own_program(const struct system *system)
 {
     const struct command *command = &system->all_roles.command;
@@ -249,7 +249,7 @@ static const char *own_program(const struct system *system)
     return command->words.len == 0 ? NULL : command->words.items[0];
 }
 
-/* NULL: it is missing. The launcher takes `benchworker` from the same place. */
+/* Returns NULL if it is missing. The launcher takes `benchworker` from the same place. */
 static char *find_own(const char *program)
 {
     char *path;

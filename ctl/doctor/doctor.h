@@ -24,7 +24,7 @@ const char *check_outcome_to_string(enum check_outcome outcome); /* "ok" */
 struct check {
     const char *name; /* static: "worker" */
     enum check_outcome outcome;
-    enum exit_code code; /* of the program, if it failed */
+    enum exit_code code; /* the program's exit code, if the check failed */
     char *found;         /* owned */
     char *fix;           /* owned; NULL if nothing is to be done */
 };
@@ -54,7 +54,7 @@ json_t *checks_to_json(const struct checks *c);
 
 struct machine_seen {
     int64_t cpus_online, cpus_usable;
-    const char *governor;  /* of the first CPU; NULL if the kernel shows none */
+    const char *governor;  /* the first CPU's; NULL if the kernel shows none */
     bool governors_differ; /* another CPU has another one */
 };
 void machine_check(const struct machine_seen *seen, struct checks *c);
@@ -65,7 +65,8 @@ void machine_check(const struct machine_seen *seen, struct checks *c);
 void doctor_local(const struct cli *cli, struct checks *c);
 /* In ctl/cluster/cluster_doctor.c, or cluster_none.c in a build without Kubernetes. */
 void doctor_cluster(const struct cli *cli, struct checks *c);
-/* Whether the cluster's nodes, and the quota of a LocalQueue (NULL: not asked), can ever hold each
- * point. EXIT_OK, or prints why no cluster is asked. In ctl/cluster/cluster_room.c, or as above. */
+/* Checks whether the cluster's nodes, and the quota of a LocalQueue (may be NULL), can ever hold
+ * each point. EXIT_OK, or prints why no cluster is asked. In ctl/cluster/cluster_room.c, or as
+ * above. */
 enum exit_code doctor_points(const struct cli *cli, const struct run_def *def, const char *queue,
                              struct checks *c);

@@ -334,7 +334,7 @@ static void put_probe(struct table *t, const char *title, const struct noise_pro
     }
 }
 
-/* What the machine did around each trial; nothing where no replica looked. */
+/* What the machine did around each trial; trials that no replica probed have no row. */
 static void format_noise(const struct describe_params *p, struct buf *out)
 {
     _cleanup_(table_freep) struct table *t = table_new();

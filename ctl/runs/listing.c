@@ -26,12 +26,12 @@ void listing_done(struct listing *list)
 
 /* ---- runs ---- */
 
-/* Milliseconds that it ran, or has run so far; -1: unknown. */
+/* Returns how many milliseconds it ran, or has run so far; -1 if that is not known. */
 static int64_t ran_ms(const struct listed *l, int64_t now_unix_ms)
 {
     const struct run_status *st = &l->row.status;
     if (st->started_unix_ms == 0 || l->is_interrupted || run_status_is_imported(st)) {
-        return -1; /* of logs: when they were written says not how long the programs ran */
+        return -1; /* the dates of logs do not say how long the programs ran */
     }
     return (st->ended_unix_ms > 0 ? st->ended_unix_ms : now_unix_ms) - st->started_unix_ms;
 }

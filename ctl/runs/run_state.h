@@ -15,7 +15,7 @@ struct attempt_ids {             /* a set */
     VEC(struct attempt_id) list; /* sorted */
 };
 bool attempt_ids_has(const struct attempt_ids *ids, struct attempt_id id);
-/* False: it is in the set already. */
+/* Returns false if it is in the set already. */
 bool attempt_ids_add(struct attempt_ids *ids, struct attempt_id id);
 void attempt_ids_done(struct attempt_ids *ids);
 

@@ -9,7 +9,7 @@
 #include "report/terminal.h"
 
 #define INDENT 4
-#define COLUMNS_MAX 80 /* of prose: longer lines are hard to read */
+#define COLUMNS_MAX 80 /* Longer lines of prose are hard to read. */
 
 static void put_wrapped(const char *text, unsigned indent, struct buf *out)
 {

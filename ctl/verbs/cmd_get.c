@@ -7,13 +7,13 @@
 #include "ctl/runs/listing.h"
 #include "ctl/verbs/verbs.h"
 
-#define GROUP ".benchd.io" /* of kinds, as kubectl may write it */
+#define GROUP ".benchd.io" /* kubectl may write it after a kind */
 
 struct get {
     const struct list_kind *kind;
     VEC(const char *) names; /* without their kinds; borrowed */
     struct list_wanted wanted;
-    int column; /* -1: as they are listed */
+    int column; /* -1 keeps the order of the list */
 };
 
 static enum exit_code take_order(const struct cli *cli, struct get *g)

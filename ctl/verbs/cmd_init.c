@@ -85,7 +85,7 @@ static enum exit_code check_text(const struct profiles *profiles, const struct b
 
 struct manifest {
     const char *path; /* for comments */
-    const char *name; /* of the benchmark; NULL for the name of the object */
+    const char *name; /* the benchmark's; NULL takes the name of the object */
     const struct node *root;
     const struct profiles *profiles;
 };
@@ -138,7 +138,7 @@ static int64_t count_workers(const struct profile *profile, const json_t *object
     return n < 1 ? 1 : n;
 }
 
-/* The rule for a program that the manifest names; NULL: it names none. Static. */
+/* Returns the rule for a program that the manifest names, or NULL. Static. */
 static const char *guess_rule(const char *text)
 {
     static const char *const words[][2] = {

@@ -82,7 +82,7 @@ static enum exit_code repeat(const struct cli *cli, const struct archive *a, str
     code = backend_open(sub, ret);
     code = code == EXIT_OK ? (*ret)->ops->run(*ret, ret_name) : code;
     sub->args.words = cli->args.words;
-    (void)unlink(path); /* of a folder that is emptied anyway */
+    (void)unlink(path); /* the folder for temporary files is emptied anyway */
     return code;
 }
 
