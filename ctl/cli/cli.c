@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/ascii.h"
@@ -16,7 +17,6 @@
 #include "base/text.h"
 #include "base/vec_walk.h"
 #include "base/whole_file.h"
-#include "ctl/cli/terminal_size.h"
 #include "ctl/cli/usage.h"
 #include "report/terminal.h"
 
@@ -372,6 +372,17 @@ void cli_note(const struct cli *cli, const char *fmt, ...)
     _cleanup_(freep) char *text = xasprintf_rest(fmt);
     drop_control(text);
     (void)fprintf(stderr, "%s\n", text); /* a note that cannot be shown is no failure */
+}
+
+unsigned terminal_columns(int fd)
+{
+    struct winsize size;
+    if (ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
+        return size.ws_col;
+    }
+    const char *columns = getenv("COLUMNS");
+    int64_t n;
+    return columns != NULL && parse_i64_in(columns, 20, 1000, &n) == 0 ? (unsigned)n : 80;
 }
 
 void cli_note_prose(const struct cli *cli, const char *fmt, ...)

@@ -43,6 +43,9 @@ enum exit_code cli_main(const struct verb *const *verbs, size_t n_verbs, int arg
 bool cli_parse_typed(struct cli *cli, int argc, char **argv, struct arg_opt opts[CLI_MAX_OPTS],
                      struct args_end *ret_end);
 
+/* The columns of the terminal at `fd`: its width, else $COLUMNS, else 80. */
+unsigned terminal_columns(int fd);
+
 /* "error: text" and, unless NULL, "fix: text" on stderr. Returns `code`. */
 enum exit_code cli_error(enum exit_code code, const char *fix, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));

@@ -18,7 +18,6 @@
 #include "base/str.h"
 #include "base/text.h"
 #include "core/json_field.h"
-#include "ctl/cli/terminal_size.h"
 #include "ctl/live/live_model.h"
 #include "report/terminal.h"
 

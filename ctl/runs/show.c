@@ -5,7 +5,6 @@
 
 #include "base/vec_walk.h"
 #include "compare/comparison.h"
-#include "ctl/cli/terminal_size.h"
 #include "result/pivot.h"
 #include "result/threshold.h"
 

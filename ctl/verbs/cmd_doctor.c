@@ -2,7 +2,6 @@
 #include <unistd.h>
 
 #include "ctl/doctor/doctor.h"
-#include "ctl/cli/terminal_size.h"
 #include "ctl/verbs/verbs.h"
 #include "report/json_text.h"
 

@@ -2,7 +2,6 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "ctl/cli/terminal_size.h"
 #include "ctl/definition/definition.h"
 #include "ctl/definition/preview.h"
 #include "ctl/definition/profiles.h"
