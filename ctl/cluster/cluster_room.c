@@ -10,17 +10,12 @@
 
 #define ENDLESS (INT64_C(1) << 60)
 
-/* As it was written, a string or a number; NULL if it is missing. Owned. */
-static char *text_of(const json_t *quantity)
-{
-    return json_is_string(quantity) ? xstrdup(json_string_value(quantity))
-                                    : json_dumps(quantity, JSON_ENCODE_ANY);
-}
-
-/* In thousandths. Without a quantity there is nothing; one that cannot be read limits nothing. */
+/* Returns thousandths of a quantity, which is a string or a number. Without a quantity there is
+ * nothing; one that cannot be read limits nothing. */
 static int64_t amount_of(const json_t *quantity)
 {
-    _cleanup_(freep) char *text = text_of(quantity);
+    _cleanup_(freep) char *text = json_is_string(quantity) ? xstrdup(json_string_value(quantity))
+                                                           : json_dumps(quantity, JSON_ENCODE_ANY);
     int64_t n = 0;
     return text == NULL || (parse_cpu_millicores(text, &n) == 0 && n < ENDLESS) ? n : ENDLESS;
 }
