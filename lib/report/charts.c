@@ -7,7 +7,6 @@
 #include "base/str.h"
 #include "base/vec_walk.h"
 #include "report/compare_layout.h"
-#include "report/prose.h"
 #include "compare/comparison.h"
 #include "core/summary.h"
 #include "result/phases.h"
@@ -419,6 +418,13 @@ static const char own_phases[] = PHASES;
 static const char shared_phases[] =
     PHASES "; where processes share CPUs, a phase includes waiting for one";
 
+/* Has a swept point more threads that compute than the run had CPUs? */
+static bool has_shared_cpus(const struct run_def *def)
+{
+    return def->cpus > 0 &&
+           array_any(def->matrix.points, def->matrix.n_swept, p, point_busy_threads(p) > def->cpus);
+}
+
 static bool phases(const struct layout *l, const struct maker *m, struct chart *ret)
 {
     struct bar_chart *c = &ret->bars;
@@ -442,7 +448,7 @@ static bool phases(const struct layout *l, const struct maker *m, struct chart *
         *vec_push(&c->parts) = xstrdup(phase_to_string((enum phase)k));
     }
     c->missing = missing_phases(l);
-    c->subtitle = prose_cpus_any(l->result->def) ? shared_phases : own_phases;
+    c->subtitle = has_shared_cpus(l->result->def) ? shared_phases : own_phases;
     ret->title = xasprintf("What a %s's step consists of",
                            matrix_training_words(&l->result->def->matrix).one);
     ret->x_title = xstrdup("ms a step");

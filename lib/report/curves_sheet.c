@@ -69,14 +69,14 @@ static void put_scaling(const struct curve *c, struct buf *out)
 static void put_people(struct sheet *s, const struct result *r)
 {
     _cleanup_(layout_done) struct layout l;
-    _cleanup_(prose_verdict_done) struct prose_verdict lines = {0};
+    _cleanup_(texts_done) struct texts lines = {0};
     struct buf text = BUF_INIT;
     layout_init(&l, r);
-    prose_scaling_add(&lines, &l, "", true);
+    prose_scaling_add(&lines, &l, true);
     sheet_put_run(s, r, NULL);
     for (size_t i = 0; i < lines.list.len; i++) {
         sheet_block(s, NULL);
-        sheet_line(s, &sheet_paragraph, "%s.", lines.list.items[i].text);
+        sheet_line(s, &sheet_paragraph, "%s.", lines.list.items[i]);
         put_scaling(&r->curves.list.items[i], &text);
         sheet_put_line(s, &sheet_paragraph, &text);
         put_model(s, &r->curves.list.items[i].usl);

@@ -7,7 +7,6 @@
 #include "base/str.h"
 #include "base/text.h"
 #include "base/vec_walk.h"
-#include "report/prose.h"
 #include "result/company_check.h"
 #include "result/flops.h"
 #include "result/number.h"
@@ -552,9 +551,8 @@ static void note_warnings(struct notes *notes, const struct layout *l)
     const struct result *r = l->result;
     size_t n = 0;
     vec_each (struct warning, w, &r->warnings) {
-        n += !l->is_page || !prose_verdict_say(w);
-        if (l->is_page ? n > NOTES_IN_BOX && !prose_verdict_say(w)
-                       : !l->is_brief || n <= NOTES_IN_BOX) {
+        n++;
+        if (l->is_page ? n > NOTES_IN_BOX : !l->is_brief || n <= NOTES_IN_BOX) {
             notes_add(notes, NOTE_WARNING, "%s", w->message);
         }
     }

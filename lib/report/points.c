@@ -50,11 +50,11 @@ static void put_head(struct sheet *s, const struct layout *l)
 /* "4 trainers: 2.87x (72.0%; 95%: 68.1..75.2%); ..." */
 static void put_scaling(struct sheet *s, const struct layout *l)
 {
-    _cleanup_(prose_verdict_done) struct prose_verdict lines = {0};
-    prose_scaling_add(&lines, l, "", false);
+    _cleanup_(texts_done) struct texts lines = {0};
+    prose_scaling_add(&lines, l, false);
     sheet_block(s, NULL);
-    vec_each (struct choice_line, line, &lines.list) {
-        sheet_line(s, NULL, "%s.", line->text);
+    vec_each (char *, line, &lines.list) {
+        sheet_line(s, NULL, "%s.", *line);
     }
 }
 

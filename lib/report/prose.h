@@ -1,26 +1,15 @@
 /* What a result says, in sentences. Pure. */
 #pragma once
 
+#include "base/texts.h"
 #include "report/layout.h"
-
-struct choice_line {
-    char *label;         /* "Scaling"; "" for a sentence without one; owned */
-    char *text;          /* owned */
-    bool is_caveat;      /* it limits what all figures say: "Too few CPUs" */
-    const char *meaning; /* what a word in the text means; static; NULL: none needs it */
-};
-struct prose_verdict {
-    VEC(struct choice_line) list;
-};
+#include "report/sheet.h"
 
 /* ---- what a result speaks for: prose_verdict.c ---- */
 
-/* For the box of a page: what makes all figures something else (simulated, imported), how well the
- * run scales, which point to choose, how far that holds, then figures. */
-void prose_verdict_init(struct prose_verdict *lines, const struct layout *l);
-/* Does a caveat say this warning? Then the page does not say it again. */
-bool prose_verdict_say(const struct warning *w);
-void prose_verdict_done(struct prose_verdict *lines);
+/* Adds terms to the box of a page: how well the run scales, which point to choose, and the highest
+ * throughput. */
+void prose_verdict_put(struct sheet *s, const struct layout *l);
 
 /* ---- what the curves of a result say about scaling: prose_scaling.c ---- */
 
@@ -30,17 +19,7 @@ void prose_verdict_done(struct prose_verdict *lines);
  * widest point reaches, the peak or why there is no model, and between which numbers of trainers
  * each loses most, and by what. `is_full`: of all curves, and of too few numbers of trainers, too,
  * why no model exists; else the last line counts the other curves. */
-void prose_scaling_add(struct prose_verdict *lines, const struct layout *l, const char *label,
-                       bool is_full);
-
-/* ---- points of a rehearsal with fewer CPUs than they keep busy: prose_cpus.c ---- */
-
-/* Has a swept point more threads that compute than the run had CPUs? */
-bool prose_cpus_any(const struct run_def *def);
-/* What that means for the verdict: some sentences, each with its end. Call it for a rehearsal of
- * real trainers. `fastest` is the point with the highest throughput; NULL: none was measured. */
-void prose_cpus_describe(const struct layout *l, const struct point_result *fastest,
-                         struct buf *out);
+void prose_scaling_add(struct texts *lines, const struct layout *l, bool is_full);
 
 /* ---- what the systems of a run are, for readers who do not know its definition:
  * prose_systems.c ---- */

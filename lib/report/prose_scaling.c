@@ -149,8 +149,7 @@ static void put_loss(const struct curve *c, struct buf *out)
     }
 }
 
-void prose_scaling_add(struct prose_verdict *lines, const struct layout *l, const char *label,
-                       bool is_full)
+void prose_scaling_add(struct texts *lines, const struct layout *l, bool is_full)
 {
     size_t n = 0;
     vec_each (const struct curve, c, &l->result->curves.list) {
@@ -160,16 +159,11 @@ void prose_scaling_add(struct prose_verdict *lines, const struct layout *l, cons
         put_model(c, is_full, &text);
         put_loss(c, &text);
         if (text.len > 0 && (++n <= SCALING_LINES_MAX || is_full)) {
-            *vec_push(&lines->list) =
-                (struct choice_line){.label = xstrdup(label),
-                                     .text = xasprintf("%s%s", buf_cstr(&name), buf_cstr(&text))};
+            *vec_push(&lines->list) = xasprintf("%s%s", buf_cstr(&name), buf_cstr(&text));
         }
     }
     if (!is_full && n > SCALING_LINES_MAX) {
-        *vec_push(&lines->list) = (struct choice_line){
-            .label = xstrdup(label),
-            .text = xasprintf("%zu more curve%s: benchctl results RUN --by curve",
-                              n - SCALING_LINES_MAX, plural(n - SCALING_LINES_MAX)),
-        };
+        *vec_push(&lines->list) = xasprintf("%zu more curve%s: benchctl results RUN --by curve",
+                                            n - SCALING_LINES_MAX, plural(n - SCALING_LINES_MAX));
     }
 }

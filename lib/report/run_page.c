@@ -144,7 +144,7 @@ static void put_warnings(struct sheet *s, const struct result *r)
 {
     size_t n = 0;
     vec_each (const struct warning, w, &r->warnings) {
-        if (!prose_verdict_say(w) && n++ < NOTES_IN_BOX) {
+        if (n++ < NOTES_IN_BOX) {
             sheet_term(s, SHEET_BAD, "Warning", "%s", w->message);
         }
     }
@@ -168,17 +168,12 @@ static void put_failure(struct sheet *s, const struct layout *l)
 
 static void put_verdict(struct sheet *s, const struct layout *l)
 {
-    _cleanup_(prose_verdict_done) struct prose_verdict lines;
-    prose_verdict_init(&lines, l);
     sheet_open(s, SHEET_VERDICT, "What this run says");
     put_failure(s, l);
-    vec_each (const struct choice_line, line, &lines.list) {
-        sheet_term(s, line->is_caveat ? SHEET_CAVEAT : SHEET_PLAIN,
-                   line->label[0] == '\0' ? "Result" : line->label, "%s", line->text);
-        if (line->meaning != NULL) {
-            sheet_span(s, SHEET_MEANING, "%s", line->meaning);
-        }
+    if (!run_phase_is_final(l->result->phase)) {
+        sheet_term(s, SHEET_CAVEAT, "Preliminary", "%s", "The run has not ended.");
     }
+    prose_verdict_put(s, l);
     put_warnings(s, l->result);
     sheet_close(s);
 }

@@ -1,8 +1,6 @@
 /* See choice.h. */
 #include "result/choice.h"
 
-#include <stdlib.h>
-
 static bool is_measured(const struct point_result *p)
 {
     return p->throughput.estimate.known;
@@ -24,34 +22,22 @@ static void find_fastest(struct choice *c, const struct result *r)
     }
 }
 
-static int compare_speed(const void *a, const void *b)
-{
-    const double x = value_of(&(*(const struct point_result *const *)a)->throughput);
-    const double y = value_of(&(*(const struct point_result *const *)b)->throughput);
-    return (x < y) - (x > y);
-}
-
-struct estimate choice_ratio(const struct choice *c, const struct point_result *p)
-{
-    return stats_ratio(&p->throughput.estimate, &c->fastest->throughput.estimate, 1);
-}
-
-static void find_ties(struct choice *c, const struct result *r)
+static void compare_with_fastest(struct choice *c, const struct result *r)
 {
     result_each_swept (p, r) {
         if (c->fastest == NULL || p == c->fastest || !is_measured(p)) {
             continue;
         }
-        const struct estimate ratio = choice_ratio(c, p);
+        const struct estimate ratio =
+            stats_ratio(&p->throughput.estimate, &c->fastest->throughput.estimate, 1);
         if (!ratio.has_interval) {
             c->n_unsure++;
         } else if (ratio.high >= 1) {
-            *vec_push(&c->ties) = p;
+            c->n_ties++;
         } else {
             c->n_slower++;
         }
     }
-    array_sort(c->ties.items, c->ties.len, sizeof(*c->ties.items), compare_speed);
 }
 
 /* Do efficiencies of the swept points rank numbers of trainers, and not systems? */
@@ -81,49 +67,26 @@ static bool is_wider(const struct point_result *p, const struct point_result *th
     return a > b || (a == b && value_of(&p->throughput) > value_of(&than->throughput));
 }
 
-static void take_wide(struct choice *c, const struct point_result *p)
-{
-    const uint32_t n = point_size(p->point);
-    const uint32_t most = c->widest == NULL ? 0 : point_size(c->widest->point);
-    c->n_as_wide = n > most ? 1 : c->n_as_wide + (n == most);
-    if (c->widest == NULL || is_wider(p, c->widest)) {
-        c->widest = p;
-    }
-}
-
 static void find_widest(struct choice *c, const struct result *r)
 {
-    const struct point_result *best = NULL;
     result_each_swept (p, r) {
-        if (!is_scaled(r, p)) {
-            continue;
-        }
-        if (best == NULL || value_of(&p->efficiency) > value_of(&best->efficiency)) {
-            best = p;
-        }
-        if (value_of(&p->efficiency) >= CHOICE_EFFICIENCY) {
-            take_wide(c, p);
+        if (is_scaled(r, p) && value_of(&p->efficiency) >= CHOICE_EFFICIENCY &&
+            (c->widest == NULL || is_wider(p, c->widest))) {
+            c->widest = p;
         }
     }
-    if (c->widest == NULL) {
-        c->most_efficient = best;
-        return;
+    if (c->widest != NULL) {
+        const struct estimate *e = &c->widest->efficiency.estimate;
+        c->widest_is_sure = e->has_interval && e->low >= CHOICE_EFFICIENCY;
     }
-    const struct estimate *e = &c->widest->efficiency.estimate;
-    c->widest_is_sure = e->has_interval && e->low >= CHOICE_EFFICIENCY;
 }
 
 void choice_init(struct choice *c, const struct result *r)
 {
     *c = (struct choice){0};
     find_fastest(c, r);
-    find_ties(c, r);
+    compare_with_fastest(c, r);
     if (ranks_trainers(r)) {
         find_widest(c, r);
     }
-}
-
-void choice_done(struct choice *c)
-{
-    vec_done(&c->ties);
 }

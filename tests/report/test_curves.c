@@ -54,12 +54,12 @@ static void assert_says(const double *x, uint32_t n, double spread, int64_t repe
 {
     _cleanup_(fixture_done) struct fixture f;
     _cleanup_(layout_done) struct layout l;
-    _cleanup_(prose_verdict_done) struct prose_verdict lines = {0};
+    _cleanup_(texts_done) struct texts lines = {0};
     make(&f, x, n, spread, repeats);
     layout_init(&l, f.result);
-    prose_scaling_add(&lines, &l, "", true);
+    prose_scaling_add(&lines, &l, true);
     assert_int_equal(lines.list.len, 1);
-    assert_string_equal(lines.list.items[0].text, expected);
+    assert_string_equal(lines.list.items[0], expected);
 }
 
 TEST(what_is_said_of_a_curve)
@@ -121,17 +121,16 @@ TEST(curves_beyond_the_first_are_counted)
     }
     fixture_build(&f, RUN_SUCCEEDED);
     _cleanup_(layout_done) struct layout l;
-    struct prose_verdict lines = {0};
+    struct texts lines = {0};
     layout_init(&l, f.result);
-    prose_scaling_add(&lines, &l, "Scaling", false);
+    prose_scaling_add(&lines, &l, false);
     assert_int_equal(lines.list.len, SCALING_LINES_MAX + 1);
-    assert_string_equal(lines.list.items[0].label, "Scaling");
-    assert_non_null(strstr(lines.list.items[0].text, "pservers 1, 4 trainers: "));
-    assert_string_equal(lines.list.items[SCALING_LINES_MAX].text,
+    assert_non_null(strstr(lines.list.items[0], "pservers 1, 4 trainers: "));
+    assert_string_equal(lines.list.items[SCALING_LINES_MAX],
                         "2 more curves: benchctl results RUN --by curve");
-    prose_scaling_add(&lines, &l, "", true);
+    prose_scaling_add(&lines, &l, true);
     assert_int_equal(lines.list.len, SCALING_LINES_MAX + 1 + 6);
-    prose_verdict_done(&lines);
+    texts_done(&lines);
 }
 
 /* Two sizes need no reason why they have no model, but where the models are asked for. */
@@ -145,16 +144,16 @@ TEST(two_sizes_have_no_model)
     }
     fixture_build(&f, RUN_SUCCEEDED);
     _cleanup_(layout_done) struct layout l;
-    struct prose_verdict lines = {0};
+    struct texts lines = {0};
     layout_init(&l, f.result);
-    prose_scaling_add(&lines, &l, "", false);
-    prose_scaling_add(&lines, &l, "", true);
+    prose_scaling_add(&lines, &l, false);
+    prose_scaling_add(&lines, &l, true);
     assert_int_equal(lines.list.len, 2);
-    assert_string_equal(lines.list.items[0].text, "2 trainers: 1.000x (50.0%)");
+    assert_string_equal(lines.list.items[0], "2 trainers: 1.000x (50.0%)");
     assert_string_equal(
-        lines.list.items[1].text,
+        lines.list.items[1],
         "2 trainers: 1.000x (50.0%); no model: 2 numbers of trainers, 3 are needed");
-    prose_verdict_done(&lines);
+    texts_done(&lines);
 }
 
 /* The legend says nothing without a model. */
