@@ -13,16 +13,10 @@
 #include "result/result_parts.h"
 #include "result/warmup.h"
 #include "spec/log_rule.h"
-#include "stats/student.h"
 
 #define CAUSE_MAX_BYTES 256
 #define MAX_NAMED 5 /* points named in one warning; the rest is counted */
 #define MAX_NOISY 8 /* trials, likewise */
-/* A spread is far above the others' if it is 4 times theirs, chance explains it in under 1% of all
- * runs, and it is worth a word: a deviation of 10%. */
-#define WIDE_TIMES 4
-#define WIDE_ALPHA 0.01
-#define WIDE_MIN_DEVIATION 0.1
 /* Steps fall if the second half is faster by 5%, in trial after trial. */
 #define FALL_ALPHA 0.05
 /* Step times are stored within 0.02%; beyond 1% a clock is wrong. */
@@ -38,8 +32,6 @@ const char *const warning_code_names[] = {
     [WARNING_EFFICIENCY_ABOVE_ONE] = "EfficiencyAboveOne",
     [WARNING_THROTTLED] = "Throttled",
     [WARNING_MIXED_HARDWARE] = "MixedHardware",
-    [WARNING_EFFICIENCY_UNPROVEN] = "EfficiencyUnproven",
-    [WARNING_WIDE_SPREAD] = "WideSpread",
     [WARNING_SHORT_WARMUP] = "ShortWarmup",
     [WARNING_NO_STEADY_STATE] = "NoSteadyState",
     [WARNING_NON_MONOTONIC_TIME] = "NonMonotonicTime",
@@ -264,78 +256,6 @@ static void lint_hardware(struct result *r)
     }
 }
 
-static void lint_efficiency_unproven(struct result *r)
-{
-    struct point_list points = {0};
-    result_each_swept (p, r) {
-        const struct estimate *e = &p->efficiency.estimate;
-        list_add_if(&points, e->known && !e->has_interval && e->value > 1, p->point->index);
-    }
-    if (points.n > 0) {
-        warn(r, WARNING_EFFICIENCY_UNPROVEN,
-             "efficiency above 1 at %s has no interval; three trials tell whether it is chance",
-             list_text(&points));
-    }
-}
-
-/* The variance of the logs of a point's trials; df 0 under two trials. */
-static struct contrast spread_of(const struct point_result *p)
-{
-    _cleanup_(freep) double *logs = xnew_array(double, p->n_trials);
-    size_t n = 0;
-    point_each_trial (t, p) {
-        if (t->phase == TRIAL_SUCCEEDED) {
-            logs[n++] = log(t->throughput);
-        }
-    }
-    struct contrast c = significance_mean(&(struct sample){logs, n});
-    c.variance *= (double)n;
-    return c;
-}
-
-/* How unlikely such a spread is among those of the other points: the F test against their pooled
- * variance. 1: it is not wide. `squares` and `df` are the sums over all points. */
-static double p_of_spread(const struct contrast *c, double squares, double df)
-{
-    const double df_others = df - c->df;
-    if (c->df == 0 || df_others == 0 || c->variance < WIDE_MIN_DEVIATION * WIDE_MIN_DEVIATION) {
-        return 1;
-    }
-    const double others = (squares - c->df * c->variance) / df_others;
-    if (c->variance < WIDE_TIMES * WIDE_TIMES * others) {
-        return 1;
-    }
-    return student_incomplete_beta(df_others / 2, c->df / 2,
-                                   df_others * others / (df_others * others + c->df * c->variance));
-}
-
-static void lint_wide_spread(struct result *r)
-{
-    const uint32_t n = r->def->matrix.n_points;
-    _cleanup_(freep) struct contrast *spreads = xnew_array(struct contrast, n);
-    _cleanup_(freep) double *p = xnew_array(double, n);
-    double squares = 0, df = 0;
-    for (uint32_t i = 0; i < n; i++) {
-        spreads[i] = spread_of(&r->points[i]);
-        squares += spreads[i].df * spreads[i].variance;
-        df += spreads[i].df;
-    }
-    for (uint32_t i = 0; i < n; i++) {
-        p[i] = p_of_spread(&spreads[i], squares, df);
-    }
-    significance_adjust(p, n, p);
-    struct point_list points = {0};
-    for (uint32_t i = 0; i < n; i++) {
-        list_add_if(&points, p[i] <= WIDE_ALPHA, i);
-    }
-    if (points.n > 0) {
-        warn(r, WARNING_WIDE_SPREAD,
-             "the trials of %s differ by far more than those of the other points: something "
-             "disturbed them; run again",
-             list_text(&points));
-    }
-}
-
 /* Points whose steps settle, and how late the last of them does. */
 struct unsettled {
     struct point_list points;
@@ -408,8 +328,7 @@ static void lint_steady_state(struct result *r)
     warn_never(r, &never);
 }
 
-/* Steps follow one another in the measured time, so together they cannot take longer; and an
- * attempt does not end before it starts. */
+/* Steps follow one another in the measured time, so together they cannot take longer. */
 static void lint_time(struct result *r)
 {
     if (r->seen.has_backwards) {
@@ -419,20 +338,6 @@ static void lint_time(struct result *r)
              "the measured %.3f s",
              role_to_string(id->role), id->index, id->attempt.point, id->attempt.trial,
              r->seen.steps_s, r->seen.duration_s);
-        return;
-    }
-    result_each_point (p, r) {
-        point_each_trial (t, p) {
-            const struct attempt_row *row = t->row;
-            if (row != NULL && row->ended_unix_ms > 0 &&
-                row->ended_unix_ms < row->started_unix_ms) {
-                warn(r, WARNING_NON_MONOTONIC_TIME,
-                     "time ran backwards: trial %u of point %u ended before it started, so the "
-                     "clock was changed during the trial",
-                     t->trial, p->point->index);
-                return;
-            }
-        }
     }
 }
 
@@ -689,8 +594,6 @@ void result_lint(struct result *r)
     lint_throttled(r);
     lint_gpu_throttled(r);
     lint_hardware(r);
-    lint_efficiency_unproven(r);
-    lint_wide_spread(r);
     lint_steady_state(r);
     lint_slow_nodes(r);
     lint_outliers(r);

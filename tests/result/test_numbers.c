@@ -297,11 +297,6 @@ static void trials_that_stand_out(const char *page)
                  outlier_find(
                      &(struct point_result){.trials = trials + 1, .n_trials = 3, .n_succeeded = 3})
                      .found);
-    const double wide = student_incomplete_beta(3, 1, 6 / (6 + 2 * 36.0));
-    on_the_page(page, xasprintf("= %.5f\n", wide));
-    on_the_page(page, xasprintf("it counts four times: %.4f, at most 0.01: WideSpread", 4 * wide));
-    on_the_page(page,
-                xasprintf("p = 1 / 37 = %.3f", student_incomplete_beta(1, 1, 2 / (2 + 2 * 36.0))));
 }
 
 /* Means of three logs beside 0: halves of steps, and a node's points. */
