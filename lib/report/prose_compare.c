@@ -60,36 +60,11 @@ static void put_p(double p, struct buf *out)
 
 static void say_gate(struct notes *lines, const struct comparison *c)
 {
-    const struct permutation *g = &c->gate;
-    const unsigned long long n = g->n_arrangements;
-    _cleanup_(buf_done) struct buf text = BUF_INIT;
-    buf_puts(&text, "Test of all points: permutation of trials within points, p ");
-    put_p(g->p, &text);
-    if (g->is_exact) {
-        buf_printf(&text, " (all %llu arrangements", n);
-    } else {
-        buf_printf(&text, " (%llu arrangements drawn, seed %d", n, COMPARE_SEED);
-    }
-    notes_add(lines, NOTE_INFO, "%s): %s.", buf_cstr(&text),
+    _cleanup_(buf_done) struct buf p = BUF_INIT;
+    put_p(c->gate.p, &p);
+    notes_add(lines, NOTE_INFO,
+              "Test of all points: permutation of trials within points, p %s: %s.", buf_cstr(&p),
               c->gate_rejects ? "the runs differ" : "no difference shown");
-}
-
-/* The interval of a point is that of its own test; the rule asks for more. */
-static void say_apart(struct notes *lines, const struct comparison *c)
-{
-    size_t n = 0;
-    vec_each (const struct compared_point, p, &c->points) {
-        const struct estimate *e = &p->ratio.estimate;
-        n += p->change == CHANGE_NONE && e->has_interval && (e->low > 1 || e->high < 1) &&
-             fmax(e->value, 1 / e->value) >= 1 + c->threshold_ratio;
-    }
-    if (n > 0) {
-        notes_add(
-            lines, NOTE_INFO,
-            "An interval considers its point alone: at %zu point%s it excludes 1, although P or "
-            "the test of all points shows no change.",
-            n, plural(n));
-    }
 }
 
 /* "No change shown" is no statement about its size: the intervals are. */
@@ -109,25 +84,13 @@ static void say_allowed_loss(struct notes *lines, const struct comparison *c)
     }
 }
 
-/* What all points together say, and their signs, which need no assumption about the noise. */
 static void say_whole(struct notes *lines, const struct comparison *c)
 {
-    const struct paired *p = &c->whole;
-    if (!p->known) {
-        return;
-    }
-    _cleanup_(buf_done) struct buf text = BUF_INIT;
-    if (!isnan(c->whole_p_adjusted)) {
-        buf_printf(&text, "All points together: " PERCENT ", P ", 100 * (exp(p->mean) - 1));
-        put_p(c->whole_p_adjusted, &text);
-        buf_puts(&text, ". ");
-    }
-    if (!isnan(p->p_signs)) {
-        buf_printf(&text, "Signs of the %zu blocks: p = %.3g, exact, at best %.3g.", p->n,
-                   p->p_signs, ldexp(1, 1 - (int)p->n));
-    }
-    if (text.len > 0) {
-        notes_add(lines, NOTE_INFO, "%s", buf_cstr(&text));
+    if (c->whole.known && !isnan(c->whole_p_adjusted)) {
+        _cleanup_(buf_done) struct buf p = BUF_INIT;
+        put_p(c->whole_p_adjusted, &p);
+        notes_add(lines, NOTE_INFO, "All points together: " PERCENT ", P %s.",
+                  100 * (exp(c->whole.mean) - 1), buf_cstr(&p));
     }
 }
 
@@ -155,10 +118,6 @@ static void say_margin(struct notes *lines, const struct comparison *c)
 static void say_axis_rule(struct notes *lines, const struct comparison *c)
 {
     const size_t tested = vec_sum(&c->points, p, (size_t)p->paired.known);
-    notes_add(
-        lines, NOTE_INFO,
-        "A block is one of %zu rounds of repeats: both sides of a pair ran in it, in random order.",
-        c->n_blocks);
     if (tested == 0) {
         return;
     }
@@ -200,7 +159,6 @@ static void say_rule(struct notes *lines, const struct comparison *c)
               "change is at least " PERCENT ".",
               COMPARE_ALPHA, 100 * c->threshold_ratio);
     say_history(lines, c);
-    say_apart(lines, c);
     say_allowed_loss(lines, c);
 }
 
