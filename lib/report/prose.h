@@ -24,14 +24,6 @@ void prose_scaling_add(struct texts *lines, const struct layout *l, bool is_full
 /* ---- what the systems of a run are, for readers who do not know its definition:
  * prose_systems.c ---- */
 
-/* "PyTorch on the CPU, ...; command: mpirun python train.py; gradients by all-reduce; 1 thread a
- * worker; PyTorch 2.15.0". What a system before it runs, too, is "the same program as NAME". */
+/* "PyTorch on the CPU, ...; command: mpirun python train.py; gradients by all-reduce; fp32 in this
+ * run". */
 void prose_systems_put(const struct layout *l, uint32_t system, struct buf *out);
-/* "tensorflow-ps, tensorflow-mwms": the systems whose replicas ran on this entry of the result's
- * hardware. Returns the number of these replicas; of NO_HARDWARE, those of succeeded trials that
- * said nothing of where they ran. */
-size_t prose_systems_put_users(const struct layout *l, size_t hardware, struct buf *out);
-/* "pytorch-open-mpi": the systems whose commands name files by absolute paths, outside the folders
- * of an operating system. Such a definition does not run on another machine as it is. Nothing
- * where no system does. */
-void prose_systems_put_local(const struct spec *spec, struct buf *out);

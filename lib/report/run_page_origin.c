@@ -1,14 +1,12 @@
 /* See run_page.h. */
 #include "report/run_page.h"
 
-#include <math.h>
 #include <string.h>
 
 #include <jansson.h>
 
 #include "base/str.h"
 #include "base/vec_walk.h"
-#include "report/prose.h"
 #include "result/nodes.h"
 
 #define MAX_DEFINITION (64 << 10)
@@ -26,37 +24,6 @@ void run_page_put_nodes(struct sheet *s, const struct result *r)
         }
         sheet_close(s);
     }
-}
-
-/* Those that wrote no start record: a launcher, a program whose log is read. */
-static void put_silent(struct sheet *s, const struct layout *l)
-{
-    _cleanup_(buf_done) struct buf systems = BUF_INIT;
-    const size_t n = prose_systems_put_users(l, NO_HARDWARE, &systems);
-    if (n > 0) {
-        sheet_line(s, &sheet_paragraph,
-                   "%zu replica%s of succeeded trials did not report CPU, kernel and build%s%s.", n,
-                   plural(n), l->words.systems ? ": those of " : "",
-                   l->words.systems ? buf_cstr(&systems) : "");
-    }
-}
-
-/* A single one has no other to be compared with. */
-static void put_only_node(struct sheet *s, const struct result *r)
-{
-    struct buf text = BUF_INIT;
-    if (r->nodes.len != 1) {
-        return;
-    }
-    const struct node_result *node = &r->nodes.items[0];
-    const double throttled = node_result_throttled_ratio(node);
-    buf_printf(&text, "%zu replica%s of succeeded trials ran on node %s", node->n_replicas,
-               plural(node->n_replicas), node->name);
-    if (!isnan(throttled)) {
-        buf_printf(&text, ", which throttled them for %.1f%% of their time", 100 * throttled);
-    }
-    buf_putc(&text, '.');
-    sheet_put_line(s, &sheet_paragraph, &text);
 }
 
 /* What a start record says of where its replica ran. */
@@ -79,22 +46,22 @@ static bool is_common(const struct result *r, const struct fact *fact)
 }
 
 /* What they share, once. */
-static void put_common(struct sheet *s, const struct layout *l)
+static void put_common(struct sheet *s, const struct result *r)
 {
-    const struct result *r = l->result;
-    if (r->hardware.len == 1 && l->words.systems) {
-        _cleanup_(buf_done) struct buf users = BUF_INIT;
-        (void)prose_systems_put_users(l, 0, &users); /* the entry has their number */
-        sheet_term(s, SHEET_PLAIN, "System", "%s", buf_cstr(&users));
-    }
-    if (r->hardware.len == 1) {
-        sheet_term(s, SHEET_PLAIN, "Replicas", "%zu of succeeded trials",
-                   r->hardware.items[0].n_replicas);
-    }
     for (size_t i = 0; i < HARDWARE_TEXTS; i++) {
         const char *text = r->hardware.items[0].texts[facts[i].text];
         if (text != NULL && is_common(r, &facts[i])) {
             sheet_term(s, SHEET_PLAIN, facts[i].name, "%s", text);
+        }
+    }
+}
+
+/* "tensorflow-ps, tensorflow-mwms": the systems whose replicas ran on this kind of machine. */
+static void put_users(const struct result *r, const struct hardware *h, struct buf *out)
+{
+    for (size_t i = 0; i < h->of_system.len; i++) {
+        if (h->of_system.items[i] > 0) {
+            buf_printf(out, "%s%s", out->len == 0 ? "" : ", ", r->def->spec->systems.items[i].name);
         }
     }
 }
@@ -107,7 +74,7 @@ static void put_kinds(struct sheet *s, const struct layout *l)
     for (size_t i = 0; i < r->hardware.len; i++) {
         _cleanup_(buf_done) struct buf users = BUF_INIT;
         if (l->words.systems) {
-            (void)prose_systems_put_users(l, i, &users); /* as above */
+            put_users(r, &r->hardware.items[i], &users);
             table_text(t, "SYSTEM", "%s", buf_cstr(&users));
         }
         table_number(t, "REPLICAS", "%zu", r->hardware.items[i].n_replicas);
@@ -132,12 +99,13 @@ void run_page_put_environment(struct sheet *s, const struct layout *l)
                    "All replicas ran on one machine, with %lld CPU%s for them.",
                    (long long)r->def->cpus, plural(r->def->cpus));
     }
-    put_only_node(s, r);
+    if (r->nodes.len == 1) { /* several have a table */
+        sheet_term(s, SHEET_PLAIN, "Node", "%s", r->nodes.items[0].name);
+    }
     if (r->hardware.len == 0) {
         sheet_line(s, &sheet_paragraph, "No replica reported its CPU and kernel.");
     } else {
-        put_silent(s, l);
-        put_common(s, l);
+        put_common(s, r);
     }
     if (r->hardware.len > 1) {
         put_kinds(s, l);
@@ -146,6 +114,27 @@ void run_page_put_environment(struct sheet *s, const struct layout *l)
 }
 
 /* ---- how to run it again ---- */
+
+static bool is_local_file(const char *word)
+{
+    static const char *const everywhere[] = {"/bin/", "/usr/", "/sbin/", "/lib/", "/dev/"};
+    return word[0] == '/' && word[1] != '\0' &&
+           !array_any(everywhere, COUNT_OF(everywhere), it, str_has_prefix(word, *it));
+}
+
+/* The systems whose commands name files by absolute paths, outside the folders of an operating
+ * system. Such a definition does not run on another machine as it is. */
+static void put_local(const struct spec *spec, struct buf *out)
+{
+    vec_each (const struct system, system, &spec->systems) {
+        const struct launch *launch = &system->all_roles;
+        /* In a container, a path is one of its image. */
+        if (launch->image == NULL && (vec_any(&launch->command.words, w, is_local_file(*w)) ||
+                                      vec_any(&launch->args.words, w, is_local_file(*w)))) {
+            buf_printf(out, "%s%s", out->len == 0 ? "" : ", ", system->name);
+        }
+    }
+}
 
 static void put_save(struct sheet *s, const struct sheet_mark *mark, const char *where,
                      const char *name)
@@ -173,7 +162,7 @@ static void put_again(struct sheet *s, const struct run_def *def, const char *de
                    "Images and resources of the definition are those of pods in a cluster. This "
                    "run had none: its processes shared one machine.");
     }
-    prose_systems_put_local(def->spec, &systems);
+    put_local(def->spec, &systems);
     if (systems.len > 0) {
         sheet_line(s, &sheet_paragraph,
                    "On another machine, first change the paths in the commands of: %s.",

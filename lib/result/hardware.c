@@ -20,12 +20,8 @@ static char *text_of(const json_t *environment, const char *key)
     return xstrdup_or_null(environment_text(environment, key));
 }
 
-/* Without a start record only what the launcher adds to it is known. */
 static struct hardware *find_kind(struct result *r, const struct hardware *h)
 {
-    if (same_machine(h, &(struct hardware){0})) {
-        return &r->silent;
-    }
     vec_each (struct hardware, seen, &r->hardware) {
         if (same_machine(seen, h)) {
             return seen;
@@ -41,9 +37,13 @@ static struct hardware *find_kind(struct result *r, const struct hardware *h)
 
 void hardware_count(struct result *r, struct replica_result *replica, const struct hardware *h)
 {
+    if (same_machine(h, &(struct hardware){0})) { /* it has no start record */
+        replica->hardware = NO_HARDWARE;
+        return;
+    }
     struct hardware *kind = find_kind(r, h);
     const uint32_t system = r->points[replica->row->id.attempt.point].point->system;
-    replica->hardware = kind == &r->silent ? NO_HARDWARE : (size_t)(kind - r->hardware.items);
+    replica->hardware = (size_t)(kind - r->hardware.items);
     while (kind->of_system.len <= system) {
         *vec_push(&kind->of_system) = 0;
     }

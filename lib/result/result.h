@@ -347,7 +347,6 @@ struct result {
      * failed. Borrowed. */
     VEC(const struct threshold *) skipped;
     VEC(struct hardware) hardware;
-    struct hardware silent; /* of replicas that say none of it */
     VEC(struct node_result) nodes;
     VEC(struct node_pair) pairs;
     VEC(struct slow_replica) slow;

@@ -432,7 +432,6 @@ void result_forget_replicas(struct result *r)
     vec_done(&r->pairs);
     vec_done(&r->slow);
     vec_done_each(&r->hardware, hardware_done);
-    hardware_done(&r->silent);
     curves_done(&r->curves); /* they say phases */
     vec_done_each(&r->warnings, warning_done);
     vec_done(&r->invalid); /* and these are rows */
@@ -480,7 +479,6 @@ void result_free(struct result *r)
     vec_done(&r->thresholds);
     vec_done(&r->skipped);
     vec_done_each(&r->hardware, hardware_done);
-    hardware_done(&r->silent);
     vec_done_each(&r->nodes, node_result_done);
     vec_done(&r->pairs);
     vec_done(&r->slow);

@@ -32,9 +32,11 @@ void result_conclude_point(struct result *r, uint32_t point, struct machines *ma
 void hardware_collect(struct result *r, struct point_result *p, struct machines *machines);
 /* What a start record says; owned. Returns its node, owned too; NULL: not said. */
 char *hardware_read(const json_t *environment, struct hardware *ret);
-/* One more replica of this kind, or of r->silent. */
+/* Counts one more replica of this kind, unless it has no start record. */
 void hardware_count(struct result *r, struct replica_result *replica, const struct hardware *h);
 void hardware_done(struct hardware *h);
+/* Adds what the start record and the summary of a replica of a succeeded trial say. */
+void machines_add_replica(struct machines *m, const struct replica_result *r);
 
 /* In lint.c: takes what it needs of a point's replicas; and, when every figure is there, appends to
  * r->warnings, in the order of enum warning_code. */

@@ -376,7 +376,6 @@ STRUCT(company_result, COMPANY_RESULT)
     F(LIST, thresholds)                                                                            \
     F(LIST, skipped)                                                                               \
     F(LIST, hardware)                                                                              \
-    F(LIST, silent)                                                                                \
     F(LIST, nodes)                                                                                 \
     F(LIST, pairs)                                                                                 \
     F(LIST, slow)                                                                                  \
