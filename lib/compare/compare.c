@@ -9,7 +9,6 @@
 #include "base/mem.h"
 #include "compare/compare_history.h"
 #include "compare/compare_runs.h"
-#include "result/point_transport.h"
 
 const char *const change_names[] = {
     [CHANGE_SLOWER] = "Slower",
@@ -286,21 +285,21 @@ static int check_points(const struct comparison *c, const char **ret_fix, struct
  * report their transport. */
 static int check_transports(const struct comparison *c, const char **ret_fix, struct err *err)
 {
-    struct transports base = {0}, candidate = {0};
+    _cleanup_(machines_done) struct machines base = {0}, candidate = {0};
     vec_each (const struct compared_point, p, &c->points) {
-        transports_add(&base, p->base);
-        transports_add(&candidate, p->candidate);
+        machines_merge(&base, p->base->machines);
+        machines_merge(&candidate, p->candidate->machines);
     }
-    if (!transports_are_known(&base) || !transports_are_known(&candidate) ||
-        transports_are_same(&base, &candidate)) {
+    if (base.values[MACHINE_TRANSPORT].list.len == 0 ||
+        candidate.values[MACHINE_TRANSPORT].list.len == 0 ||
+        machines_are_same(&base, &candidate, MACHINE_TRANSPORT)) {
         return 0;
     }
     *ret_fix = "set exchange.transport in both definitions, and measure again";
-    _cleanup_(buf_done) struct buf a = BUF_INIT, b = BUF_INIT;
-    transports_name(&base, &a);
-    transports_name(&candidate, &b);
-    return err_set(err, EINVAL, "run/%s exchanged over %s, run/%s over %s", c->base->def->name,
-                   buf_cstr(&a), c->candidate->def->name, buf_cstr(&b));
+    _cleanup_(freep) char *a = machines_join(&base, MACHINE_TRANSPORT);
+    _cleanup_(freep) char *b = machines_join(&candidate, MACHINE_TRANSPORT);
+    return err_set(err, EINVAL, "run/%s exchanged over %s, run/%s over %s", c->base->def->name, a,
+                   c->candidate->def->name, b);
 }
 
 static int check_strict(const struct comparison *c, const char **ret_fix, struct err *err)

@@ -11,7 +11,6 @@
 #include "result/flops.h"
 #include "result/number.h"
 #include "result/threshold.h"
-#include "result/point_transport.h"
 #include "spec/log_rule.h"
 
 #define MAX_BASELINES 16 /* as many as there are systems */
@@ -116,32 +115,17 @@ static void note_logs(struct notes *notes, const struct result *r)
     }
 }
 
-/* One line for a run whose replicas all took the same way; else one a way, with the
- * points that took it. */
 static void note_transports(struct notes *notes, const struct result *r)
 {
-    struct transports all = {0};
+    struct machines all = {0};
     result_each_point (p, r) {
-        transports_add(&all, p);
+        machines_merge(&all, p->machines);
     }
-    for (int t = 0; t < EXCHANGE_TRANSPORT_COUNT; t++) {
-        if (!all.used[t]) {
-            continue;
-        }
-        _cleanup_(buf_done) struct buf points = BUF_INIT;
-        bool others = false;
-        result_each_point (p, r) {
-            struct transports own = {0};
-            transports_add(&own, p);
-            if (own.used[t]) {
-                buf_printf(&points, "%s%u", points.len == 0 ? "" : ", ", p->point->index);
-            } else {
-                others |= transports_are_known(&own);
-            }
-        }
-        notes_add(notes, NOTE_INFO, "Gradients travelled over %s%s%s.", exchange_transport_names[t],
-                  others ? ": point " : "", others ? buf_cstr(&points) : "");
+    if (all.values[MACHINE_TRANSPORT].list.len > 0) {
+        _cleanup_(freep) char *names = machines_join(&all, MACHINE_TRANSPORT);
+        notes_add(notes, NOTE_INFO, "Gradients travelled over %s.", names);
     }
+    machines_done(&all);
 }
 
 static void note_scaling(struct notes *notes, const struct layout *l)

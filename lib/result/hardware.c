@@ -3,7 +3,6 @@
 #include "base/str.h"
 #include "core/environment.h"
 #include "result/nodes.h"
-#include "result/point_transport.h"
 #include "result/result_parts.h"
 
 static bool same_machine(const struct hardware *a, const struct hardware *b)
@@ -63,6 +62,14 @@ char *hardware_read(const json_t *environment, struct hardware *ret)
     return text_of(environment, "node");
 }
 
+void machines_add_replica(struct machines *m, const struct replica_result *r)
+{
+    machines_add(m, r->environment, false);
+    if (r->has_summary && r->summary.transport != EXCHANGE_TRANSPORT_AUTO) {
+        machines_add_value(m, MACHINE_TRANSPORT, exchange_transport_names[r->summary.transport]);
+    }
+}
+
 void hardware_collect(struct result *r, struct point_result *p, struct machines *machines)
 {
     point_each_trial (t, p) {
@@ -73,8 +80,7 @@ void hardware_collect(struct result *r, struct point_result *p, struct machines 
             replica->node = nodes_add(r, node);
             hardware_count(r, replica, &h);
             hardware_done(&h);
-            machines_add(machines, replica->environment, false);
-            transport_of_replica(replica, machines);
+            machines_add_replica(machines, replica);
         }
     }
 }

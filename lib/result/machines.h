@@ -19,7 +19,8 @@ enum {
     MACHINE_CACHES,
     MACHINE_ACCELERATOR = 15,
     MACHINE_BATCH = 20,
-    MACHINE_TRANSPORT = MACHINE_KEYS_COMPARED, /* of summaries, see point_transport.h */
+    MACHINE_TRANSPORT =
+        MACHINE_KEYS_COMPARED, /* over what replicas exchanged, by their summaries */
     MACHINE_CPU_MHZ,
     MACHINE_KEY_COUNT
 };

@@ -154,7 +154,6 @@ struct point_result {
      * rule has enough of them */
     size_t n_trials, n_succeeded;
     size_t n_required; /* of n_trials; with a stop rule a run may end with fewer than all */
-    bool transports[EXCHANGE_TRANSPORT_COUNT]; /* that its replicas report */
     const struct machines *machines; /* of the replicas of succeeded trials; in the result */
 };
 

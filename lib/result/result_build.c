@@ -10,7 +10,6 @@
 #include "result/curves.h"
 #include "result/nodes.h"
 #include "result/noise.h"
-#include "result/point_transport.h"
 #include "result/replica_speed.h"
 #include "result/result_parts.h"
 #include "result/threshold.h"
@@ -317,7 +316,6 @@ void result_collect_point(struct result *r, uint32_t point)
     replica_speed_find_slow(r, p);
     warmup_find(r, p);
     phases_collect(p);
-    transports_collect(p);
     point_each_replica (it, p) {
         p->kept->has_staleness |= it->summary.staleness.slices > 0;
         const struct summary_source *source = &it->summary.source;

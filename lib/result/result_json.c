@@ -13,7 +13,6 @@
 #include "result/nodes.h"
 #include "result/replica_speed.h"
 #include "result/threshold.h"
-#include "result/point_transport.h"
 #include "result/warmup.h"
 
 /* A number over trials without an interval, as a figure of the same unit as `like`. */
@@ -225,20 +224,18 @@ static void put_exchange(json_t *o, const struct spec *spec, const struct point_
 {
     const enum exchange_wire wire = point_wire(spec, p->point);
     const struct exchange_mode mode = point_mode(spec, p->point);
-    struct transports transports = {0};
     char link[LINK_TEXT_MAX], mode_text[EXCHANGE_MODE_TEXT_MAX];
-    _cleanup_(buf_done) struct buf transport = BUF_INIT;
+    _cleanup_(freep) char *transport = machines_join(p->machines, MACHINE_TRANSPORT);
     link_text(&p->point->link, link);
     exchange_mode_text(&mode, mode_text);
-    transports_add(&transports, p);
-    transports_name(&transports, &transport);
     JSON_ADD(o,
              {"wire", wire == EXCHANGE_WIRE_FP32 ? NULL : json_string(exchange_wire_names[wire])},
              {"serverThreads",
               p->point->server_threads > 0 ? json_integer(p->point->server_threads) : NULL},
              {"link", p->point->link.bits_per_s > 0 ? json_string(link) : NULL},
              {"mode", exchange_mode_eq(&mode, &EXCHANGE_MODE_SYNC) ? NULL : json_string(mode_text)},
-             {"transport", transport.len > 0 ? json_string(buf_cstr(&transport)) : NULL});
+             {"transport",
+              p->machines->values[MACHINE_TRANSPORT].list.len > 0 ? json_string(transport) : NULL});
 }
 
 static json_t *point_to_json(const struct result *r, uint32_t i)

@@ -9,7 +9,6 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "result/nodes.h"
-#include "result/point_transport.h"
 #include "result/replica_numbers.h"
 #include "result/result_parts.h"
 
@@ -115,9 +114,8 @@ static void put_replica(struct table *t, size_t i, const struct trial_result *tr
     for (size_t k = 0; k < replica_numbers_count(); k++) {
         t->values[(ROW_COUNT + TEXT_COUNT + k) * t->n_rows + i] = replica_number_get(r, k);
     }
-    machines_add(machines, environment, false);
     if (trial->phase == TRIAL_SUCCEEDED) {
-        transport_of_replica(r, machines);
+        machines_add_replica(machines, r);
     }
 }
 
@@ -413,6 +411,11 @@ bool figures_read(struct figures_reader *r, struct attempt_row *row, const struc
     struct array a;
     const bool is_good = open_array(&f->replicas, &a) && read_replicas(&a, result, t, row);
     free(a.texts);
+    if (t->phase == TRIAL_SUCCEEDED) { /* older stores have no transport among the machines */
+        trial_each_replica (it, t) {
+            machines_add_replica(&r->of_point, it);
+        }
+    }
     return is_good;
 }
 
@@ -427,7 +430,6 @@ bool figures_end_point(struct figures_reader *r, uint32_t point)
             return false;
         }
     }
-    transports_of_machines(p, &r->of_point);
     result_conclude_point(r->result, point, &r->of_point);
     return true;
 }

@@ -102,7 +102,6 @@ static int load(struct stored *s, enum figures_of of)
         const struct point_result *got = &run.result->points[p], *want = &expected->points[p];
         assert_int_equal(got->n_succeeded, want->n_succeeded);
         assert_int_equal(got->phase, want->phase);
-        assert_memory_equal(got->transports, want->transports, sizeof(want->transports));
         assert_memory_equal(&got->throughput.estimate.value, &want->throughput.estimate.value,
                             sizeof(double));
         assert_memory_equal(&got->speedup.estimate.low, &want->speedup.estimate.low,

@@ -313,7 +313,7 @@ STRUCT(point_goal, POINT_GOAL)
     F(POINTER, trials)                                                                             \
     F(INT, n_trials)                                                                               \
     F(INT, n_succeeded)                                                                            \
-    F(INT, n_required) F(INTS, transports) F(POINTER, machines)
+    F(INT, n_required) F(POINTER, machines)
 STRUCT(point_result, POINT_RESULT)
 
 #define THRESHOLD_RESULT(F)                                                                        \

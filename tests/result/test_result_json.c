@@ -81,7 +81,7 @@ TEST(how_replicas_reached_each_other)
     } rows[] = {
         {EXCHANGE_TRANSPORT_AUTO, EXCHANGE_TRANSPORT_AUTO, "null"},
         {EXCHANGE_TRANSPORT_AUTO, EXCHANGE_TRANSPORT_TCP, "\"Tcp\""},
-        {EXCHANGE_TRANSPORT_NCCL, EXCHANGE_TRANSPORT_TCP, "\"Tcp and Nccl\""},
+        {EXCHANGE_TRANSPORT_NCCL, EXCHANGE_TRANSPORT_TCP, "\"Nccl and Tcp\""},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         _cleanup_(fixture_done) struct fixture f;
