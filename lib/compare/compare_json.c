@@ -51,8 +51,7 @@ static json_t *paired_to_json(const struct paired *p, double p_adjusted)
     return JSON_OBJECT_OR_NULL(p->known, {"pairs", json_count(p->n)},
                                {"t", json_number_or_null(p->t)}, {"df", json_number_or_null(p->df)},
                                {"p", json_number_or_null(p->p)},
-                               {"pAdjusted", json_number_or_null(p_adjusted)},
-                               {"pSigns", json_number_or_null(p->p_signs)});
+                               {"pAdjusted", json_number_or_null(p_adjusted)});
 }
 
 /* Of a point, or of the whole with the least limit of the points. */

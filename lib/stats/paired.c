@@ -10,26 +10,6 @@
 
 #define N_MAX 1000
 
-/* Sign i of arrangement k: bit i. The observed one is among them, so p is never 0. */
-static double share_of_signs(const double *d, size_t n)
-{
-    double observed = 0, size = 0;
-    for (size_t i = 0; i < n; i++) {
-        observed += d[i];
-        size += fabs(d[i]);
-    }
-    uint32_t reached = 0;
-    const uint32_t all = UINT32_C(1) << n;
-    for (uint32_t k = 0; k < all; k++) {
-        double sum = 0;
-        for (size_t i = 0; i < n; i++) {
-            sum += (k >> i & 1) != 0 ? -d[i] : d[i];
-        }
-        reached += fabs(sum) >= fabs(observed) - PAIRED_SAME * size;
-    }
-    return (double)reached / (double)all;
-}
-
 struct paired paired_test_staged(const double *differences, size_t n, size_t n_first)
 {
     struct contrast mean = significance_mean(&(struct sample){differences, n});
@@ -47,7 +27,6 @@ struct paired paired_test_staged(const double *differences, size_t n, size_t n_f
         .sd = sqrt(mean.variance * (double)n),
         .df = mean.df,
         .p = 1,
-        .p_signs = n > 0 && n <= PAIRED_SIGNS_MAX_N ? share_of_signs(differences, n) : NAN,
     };
     if (p.sd < PAIRED_SAME) {
         p.sd = 0;

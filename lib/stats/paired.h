@@ -1,5 +1,5 @@
-/* Differences of pairs that were measured side by side: Student's t test on them, their signs, and
- * what several tests together may say (docs/contracts/compare.md, "One run"). Values are logs of
+/* Differences of pairs that were measured side by side: Student's t test on them, and what several
+ * tests together may say (docs/contracts/compare.md, "One run"). Values are logs of
  * ratios. Used by compare_axis.c and company_check.c. Pure. */
 #pragma once
 
@@ -8,8 +8,7 @@
 
 #include "stats/stats.h"
 
-#define PAIRED_MIN_N 3        /* pairs, for an interval and a verdict */
-#define PAIRED_SIGNS_MAX_N 16 /* pairs whose signs are all looked at: 65,536 arrangements */
+#define PAIRED_MIN_N 3 /* pairs, for an interval and a verdict */
 
 /* Logs that differ by less are the same: sums of the same numbers differ in the last digits. */
 #define PAIRED_SAME 1e-12
@@ -19,8 +18,6 @@ struct paired {
     size_t n;
     double mean, sd; /* of the differences, sd with n - 1; `mean` deviates by sd / sqrt(n) */
     double t, df, p; /* against a mean of 0, two-sided; t infinite where they do not vary */
-    /* the share of signs that give a mean at least as far from 0; NaN: too many pairs */
-    double p_signs;
 };
 /* A stop rule may have chosen the number of pairs by the first `n_first` trials of each side
  * (spec/stop_rule.h): then only these say how the differences vary, and `mean` is the median, as

@@ -176,7 +176,6 @@ static void two_values_in_one_run(const char *page)
     on_the_page(page, xasprintf("= %.2f        p = %.4f, at most 0.01: slower by %.1f%%", p.t, p.p,
                                 100 * (1 - ratio.value)));
     on_the_page(page, xasprintf("= %.4f, above 0.95: yes", exp(paired_low_95(&p))));
-    on_the_page(page, xasprintf("p = 2 / 8 = %.2f, the best", p.p_signs));
 }
 
 /* Eight runs are too few to name a change, twelve are not. */

@@ -1,4 +1,4 @@
-/* Paired tests against constants of SciPy 1.x (ttest_1samp, t.ppf) and all signs by hand. */
+/* Paired tests against constants of SciPy 1.x (ttest_1samp, t.ppf). */
 #include "tests/test.h"
 #include "stats/run_spread.h"
 #include "stats/paired.h"
@@ -18,16 +18,16 @@ TEST(as_scipy)
     static const struct {
         size_t n;
         double d[8];
-        double mean, sd, t, p, p_signs, low, high, low_95, p_above; /* above ln 0.98 */
+        double mean, sd, t, p, low, high, low_95, p_above; /* above ln 0.98 */
     } rows[] = {
         {5, {0.01, 0.02, 0.015, 0.005, 0.012}, 0.0124, 0.005594640292279746, 4.956036755260076,
-         0.007727887826596307, 0.0625, 1.0054682330722717, 1.0195350228748359,
+         0.007727887826596307, 1.0054682330722717, 1.0195350228748359,
          0.007066121044725133, 0.00010009062922472328},
         {3, {-0.05, -0.045, -0.062}, -0.052333333333333336, 0.008736894948054104,
-         -10.37485202714491, 0.009162942034802028, 0.25, 0.9286373488934996, 0.9698346527384135,
+         -10.37485202714491, 0.009162942034802028, 0.9286373488934996, 0.9698346527384135,
          -0.0670624666554624, 0.9881144133158694},
         {8, {0.3, -0.2, 0.1, 0.05, -0.15, 0.02, 0.4, -0.01}, 0.06375, 0.2045858185282087,
-         0.8813525321536781, 0.4073691086109855, 0.421875, 0.8982669127966357, 1.2646406675543937,
+         0.8813525321536781, 0.4073691086109855, 0.8982669127966357, 1.2646406675543937,
          -0.0732886782452995, 0.1419144626214048},
     };
     /* clang-format on */
@@ -38,7 +38,6 @@ TEST(as_scipy)
         near("sd", rows[i].sd, p.sd);
         near("t", rows[i].t, p.t);
         near("p", rows[i].p, p.p);
-        near("signs", rows[i].p_signs, p.p_signs);
         const struct estimate e = paired_ratio(&p);
         near("ratio", exp(rows[i].mean), e.value);
         near("low", rows[i].low, e.low);
@@ -55,7 +54,6 @@ TEST(few_or_equal)
     static const double d[] = {0.05, 0.05, 0.05, 0.05}, zero[] = {0, 0, 0};
     struct paired p = paired_test_staged(d, 0, 0);
     assert_false(p.known || paired_ratio(&p).known);
-    assert_true(isnan(p.p_signs));
     near("no pair shows nothing", 1, paired_p_above(&p, -1));
     p = paired_test_staged(d, 2, 2);
     assert_false(p.known || paired_ratio(&p).has_interval);
@@ -64,15 +62,10 @@ TEST(few_or_equal)
     assert_int_equal(paired_n_above(&p, -1), 0);
     p = paired_test_staged(d, 4, 4);
     assert_true(isinf(p.t) && p.p == 0);
-    near("all signs alike", 2.0 / 16, p.p_signs);
     near("surely above", 0, paired_p_above(&p, 0.04));
     near("surely not", 1, paired_p_above(&p, 0.06));
     p = paired_test_staged(zero, 3, 3);
     near("no difference", 1, p.p);
-    near("every arrangement is as far", 1, p.p_signs);
-    double many[17] = {1};
-    assert_true(isnan(paired_test_staged(many, 17, 17).p_signs));
-    assert_false(isnan(paired_test_staged(many, 16, 16).p_signs));
 }
 
 /* As SciPy's t.sf says of the formula. */
