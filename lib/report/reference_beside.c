@@ -4,7 +4,6 @@
 
 #include "base/str.h"
 #include "base/vec_walk.h"
-#include "core/environment.h"
 #include "report/layout.h"
 #include "report/reference_layout.h"
 #include "report/reference_join.h"
@@ -269,34 +268,12 @@ static void put_table(struct sheet *s, const struct beside *x)
     }
 }
 
-/* What a name of hardware does not say: clock and caches, where the source has them. */
-static void put_cpus(struct sheet *s, const struct reference_beside *b)
-{
-    struct machines here = {0};
-    if (b->reference->cpu[0] == '\0' || b->is_bound) {
-        return;
-    }
-    result_each_point (p, b->result) {
-        point_each_replica (it, p) {
-            json_auto_t *environment = environment_parse(it->row->environment_json);
-            machines_add(&here, environment, true);
-        }
-    }
-    _cleanup_(freep) char *model = machines_join(&here, MACHINE_CPU);
-    _cleanup_(freep) char *mhz = machines_join(&here, MACHINE_CPU_MHZ);
-    _cleanup_(freep) char *caches = machines_join(&here, MACHINE_CACHES);
-    machines_done(&here);
-    say(s, "CPU here: %s, cpu MHz %s, caches %s; there: %s, %s.", model, mhz, caches,
-        b->reference->hardware, b->reference->cpu);
-}
-
 void sheet_beside(struct sheet *s, const struct reference_beside *b)
 {
     size_t n_left_out = 0;
     _cleanup_(buf_done) struct buf left_out = BUF_INIT;
     sheet_block(s, NULL);
     reference_layout_title(s, b->reference, b->is_bound ? "Bounds, beside " : "Beside ");
-    put_cpus(s, b);
     vec_each (const struct reference_table, t, &b->reference->tables) {
         struct beside x = {.b = b, .t = t, .pairs = reference_join(b, t)};
         if (x.pairs.len > 0) {

@@ -64,7 +64,7 @@ char *hardware_read(const json_t *environment, struct hardware *ret)
 
 void machines_add_replica(struct machines *m, const struct replica_result *r)
 {
-    machines_add(m, r->environment, false);
+    machines_add(m, r->environment);
     if (r->has_summary && r->summary.transport != EXCHANGE_TRANSPORT_AUTO) {
         machines_add_value(m, MACHINE_TRANSPORT, exchange_transport_names[r->summary.transport]);
     }

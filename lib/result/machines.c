@@ -25,7 +25,7 @@ static const struct {
     {"accelerator", "accelerator"}, {"framework", "framework"}, {"system", "system"},
     {"cuda", "CUDA"}, {"nccl", "NCCL"},
     {"global_batch_size", "batch of the job"}, {"instance_type", "instance type"},
-    {"zone", "zone"}, {"node_labels", "node labels"}, {"transport", "transport"}, {"cpu_mhz", "CPU MHz"},
+    {"zone", "zone"}, {"node_labels", "node labels"}, {"transport", "transport"},
 };
 /* clang-format on */
 
@@ -43,12 +43,10 @@ void machines_add_value(struct machines *m, size_t key, const char *text)
     }
 }
 
-void machines_add(struct machines *m, const json_t *environment, bool with_clock)
+void machines_add(struct machines *m, const json_t *environment)
 {
-    for (size_t k = 0; k < MACHINE_KEY_COUNT; k++) {
-        const bool is_wanted = k < MACHINE_KEYS_COMPARED || (with_clock && k == MACHINE_CPU_MHZ);
-        _cleanup_(freep) char *text =
-            is_wanted ? environment_any_text(environment, machine_keys[k].key) : NULL;
+    for (size_t k = 0; k < MACHINE_KEYS_COMPARED; k++) {
+        _cleanup_(freep) char *text = environment_any_text(environment, machine_keys[k].key);
         if (text != NULL) {
             machines_add_value(m, k, text);
         }
@@ -73,7 +71,7 @@ char *machines_to_text(const struct machines *m)
 bool machines_add_text(struct machines *m, const char *text)
 {
     json_t *o = json_loads(text, 0, NULL);
-    for (size_t k = 0; k < MACHINE_CPU_MHZ; k++) { /* older stores have the clock */
+    for (size_t k = 0; k < MACHINE_KEY_COUNT; k++) {
         size_t i;
         json_t *value;
         json_array_foreach (json_object_get(o, machine_keys[k].key), i, value) {

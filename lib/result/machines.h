@@ -11,17 +11,14 @@
 
 #include "base/texts.h"
 
-/* Not the clock of the CPU, which may change by itself, nor the transport, for which compare has
- * words of its own. */
+/* The clock of the CPU, which may change by itself, is no key. compare has words of its own for the
+ * transport. */
 #define MACHINE_KEYS_COMPARED 24
 enum {
-    MACHINE_CPU,
-    MACHINE_CACHES,
     MACHINE_ACCELERATOR = 15,
     MACHINE_BATCH = 20,
     MACHINE_TRANSPORT =
         MACHINE_KEYS_COMPARED, /* over what replicas exchanged, by their summaries */
-    MACHINE_CPU_MHZ,
     MACHINE_KEY_COUNT
 };
 struct machines {
@@ -29,9 +26,8 @@ struct machines {
 };
 
 const char *machine_key_name(size_t key); /* "CPU", "kernel", ...; static */
-/* Adds what one environment says; NULL says nothing. The clock, which each replica has of its own,
- * is of those alone who ask for it. */
-void machines_add(struct machines *m, const json_t *environment, bool with_clock);
+/* Adds what one environment says; NULL says nothing. */
+void machines_add(struct machines *m, const json_t *environment);
 void machines_add_value(struct machines *m, size_t key, const char *text);
 /* As JSON by the keys of environments, {"cpu_model": ["x"], ...}; owned; NULL: a text is no UTF-8.
  * And back: adds what it says; false: it is no JSON. */

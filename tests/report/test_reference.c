@@ -166,42 +166,6 @@ TEST(hardware_has_the_name_of_its_cpu)
     }
 }
 
-/* Clock and caches of the source are next to our own; of a set without them nothing is said. */
-TEST(clock_and_caches_are_beside_those_of_the_source)
-{
-    static const struct {
-        const char *set, *environment, *said;
-    } rows[] = {
-        {"paddle-vgg16-cpu-2018",
-         "{\"caches\":\"L2 512K\",\"cpu_mhz\":2445.4059999999999,\"cpu_model\":\"A\"}",
-         "CPU here: A, cpu MHz 2445.406, caches L2 512K; there: Intel(R) Xeon(R) CPU E5-2620 v4 @ "
-         "2.10GHz, cpu MHz 2101.000, cache size 20480 KB."},
-        {"paddle-vgg16-cpu-2018", "{\"cpu_model\":\"A\"}",
-         "CPU here: A, cpu MHz unknown, caches unknown; there: Intel"},
-        {"fleetx-ps-2020", "{\"cpu_model\":\"A\"}", NULL},
-    };
-    for (size_t i = 0; i < N_ROWS(rows); i++) {
-        _cleanup_(fixture_done) struct fixture f;
-        fixture_init(&f, "{grid: {pservers: [1], trainers: [2]}}",
-                     "  baseline: {kind: Point, where: {trainers: 2}}\n", 0);
-        struct attempt_row *row = fixture_throughput(&f, 0, 0, 40);
-        for (size_t k = 0; k < row->replicas.len; k++) {
-            fixture_set_environment(&f, 0, k, rows[i].environment);
-        }
-        _cleanup_(reference_freep) struct reference *r = reference_shipped_load(rows[i].set);
-        const struct reference_beside b = {.reference = r,
-                                           .asked = r->name,
-                                           .result = fixture_build(&f, RUN_SUCCEEDED),
-                                           .year = 2026};
-        _cleanup_(buf_done) struct buf out = BUF_INIT;
-        sheet_as(sheet_beside, &b, &out, SHEET_TEXT, .columns = 400);
-        const char *said = rows[i].said == NULL ? "CPU here" : rows[i].said;
-        if ((strstr(buf_cstr(&out), said) != NULL) != (rows[i].said != NULL)) {
-            fail_msg("row %zu: '%s' in\n%s", i, said, buf_cstr(&out));
-        }
-    }
-}
-
 /* Hardware, model, unit, batch, year: of each that is the same nothing is said. */
 TEST(what_is_the_same_is_not_listed)
 {
