@@ -244,7 +244,8 @@ static const struct resource_column {
 } resource_columns[] = {{"EFF/POD", KEPT_FIGURE(efficiency_per_pod)},
                         {"EFF/CPU", KEPT_FIGURE(efficiency_per_cpu)}};
 
-bool layout_says_more(const struct layout *l, size_t offset)
+/* Has a swept point another value of that figure than its efficiency per trainer? */
+static bool says_more(const struct layout *l, size_t offset)
 {
     result_each_swept (p, l->result) {
         const struct estimate *e = &point_figure(p, offset)->estimate;
@@ -320,7 +321,7 @@ static struct point_columns columns_of(const struct layout *l, unsigned parts)
     c.devices = !c.by_index && says_devices(l);
     for (size_t i = 0; i < COUNT_OF(resource_columns); i++) {
         c.resources[i] = c.scaling && (parts & LAYOUT_RESOURCES) != 0 &&
-                         layout_says_more(l, resource_columns[i].offset);
+                         says_more(l, resource_columns[i].offset);
     }
     return c;
 }

@@ -49,9 +49,6 @@ enum layout_part {
 struct table *layout_points(const struct layout *l, unsigned parts);
 /* Has a swept point an interval of the figure at this offset of struct point_result? */
 bool layout_any_interval(const struct layout *l, size_t offset);
-/* Has a swept point another value of that figure than its efficiency per trainer? Then the table
- * has a column of it (EFF/POD, EFF/CPU). */
-bool layout_says_more(const struct layout *l, size_t offset);
 /* The cell of an interval in percent; "-" where none exists. */
 void layout_put_percents(struct table *t, const struct estimate *e, int decimals);
 
@@ -59,10 +56,6 @@ void layout_put_percents(struct table *t, const struct estimate *e, int decimals
 void layout_put_words(struct table *t, const struct point_words *words, const struct point *p);
 void layout_put_identity(struct table *t, const struct layout *l, const struct point *p,
                          bool by_index);
-
-/* In baselines.c. One row for each point that others divide by, with what it is, its figures and
- * the points that divide by it. NULL: each point is its own. */
-struct table *layout_baselines(const struct layout *l);
 
 /* Both in accuracy_sheet.c. One row per swept point: time to accuracy, and accuracy after a time.
  * NULL: the definition asks for neither. And the line above it, without its newline. */

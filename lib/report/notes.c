@@ -43,10 +43,10 @@ static void note_throughput(struct notes *notes, const struct layout *l)
               l->mixed_units ? "in the unit of its row," : l->unit, r->points[0].throughput.scope,
               training_words(r).many);
     if (methods[INTERVAL_T_LOG]) {
-        notes_add(notes, NOTE_INFO, "95%% interval: Student's t on log throughput.%s",
-                  l->is_page ? "" /* the words below the box say it */
-                             : " Its center is the geometric mean of the trials, so the median may "
-                               "differ from it.");
+        notes_add(
+            notes, NOTE_INFO,
+            "95%% interval: Student's t on log throughput. Its center is the geometric mean of "
+            "the trials, so the median may differ from it.");
     }
     if (methods[INTERVAL_ORDER_STATISTICS]) {
         notes_add(
@@ -559,9 +559,7 @@ void notes_init(struct notes *notes, const struct layout *l)
                   "Each point is its own baseline, so speedup and efficiency are 1 and not shown.");
     } else {
         note_scaling(notes, l);
-        if (!l->is_page) { /* which has a table of them */
-            note_baselines(notes, l->result);
-        }
+        note_baselines(notes, l->result);
     }
     note_accuracy(notes, l);
     note_flops(notes, l->result);

@@ -42,99 +42,21 @@ static void put_title(struct sheet *s, const struct run_page *page, const struct
     sheet_close(s);
 }
 
-/* ---- what its words mean ---- */
+/* ---- what its figures mean ---- */
 
-/* "a system", "a value of trainers", "a combination of system, pservers and trainers": what
- * distinguishes the points. */
-static void put_names(struct buf *out, const struct layout *l)
+static void put_meanings(struct sheet *s, const struct layout *l)
 {
-    if (layout_has_systems_alone(l)) {
-        buf_puts(out, "a system");
-        return;
-    }
-    if (!l->words.systems && l->words.names.len == 1) {
-        buf_printf(out, "a value of %s", l->words.names.items[0]);
-        return;
-    }
-    buf_printf(out, "a combination of %s", l->words.systems ? "system" : "");
-    for (size_t i = 0; i < l->words.names.len; i++) {
-        const char *and = i + 1 == l->words.names.len ? " and " : ", ";
-        buf_printf(out, "%s%s", !l->words.systems && i == 0 ? "" : and, l->words.names.items[i]);
-    }
-}
-
-/* More of the last line: a word, and what it means. */
-static void define(struct sheet *s, const char *before, const char *word, const char *meaning)
-{
-    sheet_span(s, SHEET_PLAIN, "%s", before);
-    sheet_span(s, SHEET_DEFINED, "%s", word);
-    sheet_span(s, SHEET_PLAIN, "%s", meaning);
-}
-
-/* The roles that this run has. */
-static void define_roles(struct sheet *s, const struct result *r)
-{
-    static const char *const meanings[ROLE_COUNT] = {
-        [ROLE_TRAINER] = " computes gradients from its own part of the samples.",
-        [ROLE_PSERVER] = " is a parameter server: it keeps the model's parameters, and trainers "
-                         "send it their gradients.",
-        [ROLE_WORKER] = " is a trainer without parameter servers: workers exchange gradients with "
-                        "each other.",
-        [ROLE_LAUNCHER] = " starts the workers and computes nothing.",
-    };
-    static const enum role order[] = {ROLE_TRAINER, ROLE_PSERVER, ROLE_WORKER, ROLE_LAUNCHER};
-    define(s, " A ", "replica", " is one process of a trial, in a cluster one pod.");
-    for (size_t i = 0; i < COUNT_OF(order); i++) {
-        if (array_any(r->points, r->def->matrix.n_points, p, p->point->replicas[order[i]] > 0)) {
-            define(s, " A ", role_to_string(order[i]), meanings[order[i]]);
-        }
-    }
-}
-
-/* Where all points share it, the head says which points it belongs to. */
-static void define_batch(struct sheet *s, const struct layout *l)
-{
-    if (words_has_name(&l->words.names, "batch_size")) {
-        define(s, " A ", "batch_size", " is the number of samples that one ");
-        sheet_span(s, SHEET_PLAIN, "%s takes in a step.",
-                   matrix_training_words(&l->result->def->matrix).one);
-    }
-}
-
-/* The words that the rest of the page needs. */
-static void put_words(struct sheet *s, const struct layout *l)
-{
-    const struct result *r = l->result;
-    const bool is_log = array_any(r->points, r->def->matrix.n_points, p,
-                                  p->throughput.estimate.has_interval &&
-                                      p->throughput.estimate.method == INTERVAL_T_LOG);
-    _cleanup_(buf_done) struct buf names = BUF_INIT;
-    if (layout_has_words(l)) {
-        buf_puts(&names, ", here ");
-        put_names(&names, l);
-    }
-    sheet_line(s, &sheet_soft, "A ");
-    sheet_span(s, SHEET_DEFINED, "point");
-    sheet_span(s, SHEET_PLAIN, " is one configuration that was measured%s", buf_cstr(&names));
-    define(s, "; a ", "trial", " measures it once.");
-    define_roles(s, r);
-    define_batch(s, l);
-    if (!l->own_baselines) {
-        define(s, " ", "Efficiency",
-               " is the share of the throughput that ideal scaling from the baseline would give.");
-        if (l->words.systems) {
-            sheet_span(s, SHEET_PLAIN,
-                       " Each system has its own baseline, so efficiencies do not rank systems: a "
-                       "slow one may have the highest.");
-        }
-    }
-    sheet_span(s, SHEET_PLAIN,
-               " A range after \"95%%:\" contains the true figure of this machine or cluster in 95 "
-               "of 100 such runs, if trials differ only by chance.%s",
-               is_log
-                   ? " A throughput is the median of its trials, and its range lies around their "
-                     "geometric mean, so the median may not be its center."
-                   : "");
+    sheet_line(
+        s, &sheet_soft,
+        "%s%sA range after \"95%%:\" contains the true figure of this machine "
+        "or cluster in 95 of 100 such runs, if trials differ only by chance.",
+        l->own_baselines ? ""
+                         : "Efficiency is the share of the throughput that ideal scaling "
+                           "from the baseline would give. ",
+        l->own_baselines || !l->words.systems
+            ? ""
+            : "Each system has its own baseline, so efficiencies do not rank systems: a slow "
+              "one may have the highest. ");
 }
 
 /* ---- the verdict ---- */
@@ -299,33 +221,14 @@ static void put_grid(struct sheet *s, const struct layout *l)
 static void put_points(struct sheet *s, const struct layout *l)
 {
     sheet_heading(s, "Points");
-    sheet_line(s, &sheet_soft, "%s", "");
-    sheet_span(s, SHEET_PLAIN,
-               "THROUGHPUT is the median of a point's succeeded trials%s%s, MIN and MAX are the "
-               "slowest and the fastest of them.%s%s%s",
-               l->mixed_units ? "" : " in ", l->mixed_units ? "" : l->unit,
-               l->own_baselines ? "" : " SPEEDUP and EFFICIENCY divide by the point's baseline.",
-               layout_says_more(l, KEPT_FIGURE(efficiency_per_pod))
-                   ? " EFF/POD is the efficiency per replica that computes, servers too."
-                   : "",
-               layout_says_more(l, KEPT_FIGURE(efficiency_per_cpu))
-                   ? " EFF/CPU is the efficiency per CPU."
-                   : "");
-    sheet_span(s, SHEET_ON_SCREEN,
-               " A shade at the edge of a table says that it scrolls sideways.");
     sheet_table(s, NULL, layout_points(l, LAYOUT_ALL), 1);
 }
 
 static void put_tables(struct sheet *s, const struct layout *l)
 {
-    struct table *baselines = layout_baselines(l);
     sheet_open(s, SHEET_PLAIN, NULL);
     put_grid(s, l);
     put_points(s, l);
-    if (baselines != NULL) {
-        sheet_heading(s, "Baselines");
-        sheet_table(s, NULL, baselines, 1);
-    }
     sheet_other_figures(s, l);
     sheet_close(s);
 }
@@ -389,7 +292,7 @@ void sheet_run(struct sheet *s, const struct result *r)
     l.is_page = true;
     put_summary(s, &l);
     put_verdict(s, &l);
-    put_words(s, &l);
+    put_meanings(s, &l);
     put_sections(s, &l);
 }
 
@@ -400,7 +303,7 @@ void sheet_page(struct sheet *s, const struct run_page *page)
     l.is_page = true;
     put_title(s, page, &l);
     put_verdict(s, &l);
-    put_words(s, &l);
+    put_meanings(s, &l);
     if (page->comparison != NULL) {
         put_comparison(s, page->comparison);
     }

@@ -37,7 +37,6 @@ enum sheet_look {
     SHEET_FOLDED,    /* its details are shown on demand */
     SHEET_CAVEAT,    /* a term with a bad name */
     SHEET_WHAT,      /* a term of a list of things */
-    SHEET_DEFINED,   /* a word that the text explains */
     SHEET_CODE,
     SHEET_TAG,
     SHEET_GOOD_TAG,

@@ -38,7 +38,6 @@ static const struct element spans[] = {
     [SHEET_SOFT] = {"<span class=\"soft\">", "</span>"},
     [SHEET_STRONG] = {"<strong>", "</strong>"},
     [SHEET_ON_SCREEN] = {"<span class=\"screen\">", "</span>"},
-    [SHEET_DEFINED] = {"<dfn>", "</dfn>"},
     [SHEET_CODE] = {"<code>", "</code>"},
     [SHEET_TAG] = {"<span class=\"tag \">", "</span>"},
     [SHEET_GOOD_TAG] = {"<span class=\"tag good\">", "</span>"},

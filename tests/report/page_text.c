@@ -78,7 +78,7 @@ static void begin(struct reader *r, const char *tag, const char *end)
     r->in_title = is_one_of(tag, "title");
     if (is_one_of(tag, "th td") && r->n_cells++ > 0) {
         buf_puts(&r->line, " | ");
-    } else if (!is_one_of(tag, "th td span dfn code") && !r->in_svg) {
+    } else if (!is_one_of(tag, "th td span code") && !r->in_svg) {
         end_line(r);
     }
     if (!is_one_of(tag, "br") && end[-1] != '/') {
@@ -116,7 +116,7 @@ static void finish(struct reader *r, const char *name)
         buf_printf(r->out, "(chart with %u titles)\n", r->n_titles);
         r->in_svg = false;
     }
-    if (!is_one_of(name, "th td span dfn code") && !r->in_svg) {
+    if (!is_one_of(name, "th td span code") && !r->in_svg) {
         end_line(r);
     }
 }
