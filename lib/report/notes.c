@@ -67,7 +67,7 @@ static void note_throughput(struct notes *notes, const struct layout *l)
     }
 }
 
-/* What a warning says of a run that is not shown independent. */
+/* If trials are not shown to be independent, a warning says it instead. */
 static void note_company(struct notes *notes, const struct result *r)
 {
     _cleanup_(buf_done) struct buf text = BUF_INIT;
@@ -78,8 +78,8 @@ static void note_company(struct notes *notes, const struct result *r)
     }
 }
 
-/* The first replica of a system with a summary that its log rule made; NULL: none. Borrowed until
- * another point is opened. */
+/* Returns the first replica of a system with a summary that its log rule made, or NULL. It is
+ * borrowed until another point is opened. */
 static const struct replica_result *log_replica(const struct result *r, uint32_t system)
 {
     result_each_point (p, r) {
@@ -161,7 +161,8 @@ static void note_time_speedup(struct notes *notes, const struct layout *l)
               many, many, has_interval ? " Intervals: Welch's t on log time." : "");
 }
 
-/* The accelerator of all points that say one; NULL: none does, or there are several. Borrowed. */
+/* Returns the accelerator of all points that name one, or NULL if no point does or they differ.
+ * Borrowed. */
 static const char *accelerator_of(const struct result *r)
 {
     const char *name = NULL;

@@ -17,8 +17,8 @@ void prose_verdict_put(struct sheet *s, const struct layout *l);
 
 /* Adds one line a curve: "pservers 2, 4 trainers: 2.87x (72.0%; 95%: 68.1..75.2%); ...": what its
  * widest point reaches, the peak or why there is no model, and between which numbers of trainers
- * each loses most, and by what. `is_full`: of all curves, and of too few numbers of trainers, too,
- * why no model exists; else the last line counts the other curves. */
+ * each loses most, and by what. With `is_full` all curves have a line, which says why a model is
+ * missing even for two numbers of trainers; else the last line counts the other curves. */
 void prose_scaling_add(struct texts *lines, const struct layout *l, bool is_full);
 
 /* ---- what the systems of a run are, for readers who do not know its definition:

@@ -15,8 +15,8 @@
 #include "spec/log_rule.h"
 
 #define CAUSE_MAX_BYTES 256
-#define MAX_NAMED 5 /* points named in one warning; the rest is counted */
-#define MAX_NOISY 8 /* trials, likewise */
+#define MAX_NAMED 5 /* points that one warning names; it counts the others */
+#define MAX_NOISY 8 /* noisy trials that one warning names besides the worst */
 /* Steps fall if the second half is faster by 5%, in trial after trial. */
 #define FALL_ALPHA 0.05
 /* Step times are stored within 0.02%; beyond 1% a clock is wrong. */
@@ -182,7 +182,8 @@ static void lint_throttled(struct result *r)
     }
 }
 
-/* The trial of which a metric, times `sign`, is furthest beyond a bound; NULL: none is. */
+/* Returns the trial with a metric, times `sign`, that is furthest beyond a bound; NULL if no trial
+ * is beyond it. */
 static const struct trial_result *find_beyond(const struct result *r, const char *name, double sign,
                                               double bound, size_t *ret_n, uint32_t *ret_point)
 {
@@ -201,7 +202,7 @@ static const struct trial_result *find_beyond(const struct result *r, const char
     return worst;
 }
 
-/* Such a trial counts, but on a cooler day or another power limit it would be faster. */
+/* Such a trial counts, but it would be faster with another temperature or power limit. */
 static void lint_gpu_throttled(struct result *r)
 {
     static const char *const reasons[][2] = {{"power_cap_ratio", "a power limit"},
@@ -296,7 +297,8 @@ static void warn_never(struct result *r, struct unsettled *never)
     }
 }
 
-/* Of a point that settles in the first half of its steps it is said when, in any case. */
+/* A point that settles in the first half of its steps has a warning that says when, even if its
+ * steps also fall. */
 static void lint_steady_state(struct result *r)
 {
     const uint32_t n = r->def->matrix.n_points;
@@ -444,7 +446,7 @@ static void lint_noise(struct result *r)
     }
 }
 
-/* The first of them in the order of points, trials, attempts. */
+/* Names the first attempt in the order of points, trials, attempts. */
 static void lint_invalid(struct result *r)
 {
     const struct attempt_row *first = NULL;
@@ -477,7 +479,7 @@ static void lint_modes(struct result *r)
     }
 }
 
-/* Of logs that say it: another batch is other work for each accelerator. */
+/* Some logs say the batch of the job: another batch is other work for each accelerator. */
 static void lint_batches(struct result *r)
 {
     _cleanup_(buf_done) struct buf text = BUF_INIT;
@@ -515,7 +517,7 @@ static void lint_counted_warmup(struct result *r)
     }
 }
 
-/* A node on which two replicas of one device each ran in a trial; NULL: none. Borrowed. */
+/* Returns a node on which two replicas of one device each ran in a trial, or NULL. Borrowed. */
 static const char *split_node(const struct point_result *p)
 {
     const char *node = NULL;
