@@ -9,12 +9,9 @@
 const char *nodes_add(struct result *r, const char *name);
 /* Is the node listed? *ret is its place, or the one where it belongs. */
 bool nodes_find(const struct result *r, const char *name, size_t *ret);
-/* Counts the replicas of a point; and evaluates them when all points are. */
+/* Counts the replicas and the pairs of a point; and evaluates them when all points are counted. */
 void nodes_collect(struct result *r, const struct point_result *p);
 void nodes_end(struct result *r);
-/* The same by pairs of nodes, after these; in node_pairs.c. */
-void node_pairs_collect(struct result *r, const struct point_result *p);
-void node_pairs_end(struct result *r);
 /* Are all nodes compared by their pairs? */
 bool nodes_have_pairs(const struct result *r);
 void node_result_done(struct node_result *node);

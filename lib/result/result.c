@@ -112,7 +112,8 @@ const struct point_result *result_baseline(const struct result *r, const struct 
     return p->point->baseline_excluded ? NULL : &r->points[p->point->baseline_index];
 }
 
-void result_describe_replicas(const struct result *r, const struct point *point, struct buf *out)
+/* "pytorch, 1 trainer, no pserver, batch_size 16": the system is named if there are several. */
+static void describe_replicas(const struct result *r, const struct point *point, struct buf *out)
 {
     if (r->def->spec->systems.len > 1) {
         buf_printf(out, "%s, ", r->def->spec->systems.items[point->system].name);
@@ -145,7 +146,7 @@ void result_describe_baseline(const struct result *r, const struct point_result 
     const struct point_result *base = &r->points[p->point->baseline_index];
     buf_printf(out, "%s, point %u: ", baseline_kind_names[r->def->spec->baseline.kind],
                base->point->index);
-    result_describe_replicas(r, base->point, out);
+    describe_replicas(r, base->point, out);
     buf_puts(out, ": ");
     if (!base->throughput.estimate.known) {
         buf_puts(out, "not measured");

@@ -397,9 +397,6 @@ uint32_t result_count_trials(const struct result *r);
 const char *result_unit(const struct result *r, bool *ret_is_mixed);
 /* The same as it is printed: "batches/s" where the definition asks for that. */
 const char *result_shown_unit(const struct result *r, bool *ret_is_mixed);
-/* "pytorch, 1 trainer, no pserver, batch_size 16": what the replicas of a point are, its system
- * where there are several. */
-void result_describe_replicas(const struct result *r, const struct point *point, struct buf *out);
 /* "SingleNode, point 4: 1 trainer, no pserver, batch_size 16: 61.20 samples/s" for the line under a
  * table; p is any point that divides by it. */
 void result_describe_baseline(const struct result *r, const struct point_result *p,

@@ -312,7 +312,6 @@ void result_collect_point(struct result *r, uint32_t point)
 {
     struct point_result *p = &r->points[point];
     nodes_collect(r, p);
-    node_pairs_collect(r, p);
     replica_speed_find_slow(r, p);
     warmup_find(r, p);
     phases_collect(p);
@@ -386,7 +385,6 @@ void result_end(struct result *r)
 {
     result_end_points(r);
     nodes_end(r);
-    node_pairs_end(r);
     curves_collect(r);
     result_lint(r);
 }

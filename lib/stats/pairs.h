@@ -1,6 +1,6 @@
 /* Which of n items lower the values of the pairs that they are in, such as nodes the throughput of
  * a transfer between two of them (docs/contracts/result.md, "Pairs of nodes"). Used by
- * result/node_pairs.c. Pure. */
+ * result/nodes.c. Pure. */
 #pragma once
 
 #include <stdbool.h>
