@@ -11,7 +11,6 @@
 #include "base/vec.h"
 #include "result/result.h"
 #include "stats/paired.h"
-#include "stats/run_spread.h"
 #include "stats/significance.h"
 
 #define COMPARE_ALPHA 0.05

@@ -10,6 +10,19 @@
 
 #define N_MAX 1000
 
+/* The standard deviation of the n values of a mean. */
+static double sd_of(const struct contrast *mean, size_t n)
+{
+    const double sd = sqrt(mean->variance * (double)n);
+    return sd < PAIRED_SAME ? 0 : sd;
+}
+
+/* t of a difference where nothing varies. */
+static double t_without_spread(double difference)
+{
+    return fabs(difference) >= PAIRED_SAME ? copysign(INFINITY, difference) : 0;
+}
+
 struct paired paired_test_staged(const double *differences, size_t n, size_t n_first)
 {
     struct contrast mean = significance_mean(&(struct sample){differences, n});
@@ -24,19 +37,13 @@ struct paired paired_test_staged(const double *differences, size_t n, size_t n_f
         .known = n >= PAIRED_MIN_N,
         .n = n,
         .mean = mean.value,
-        .sd = sqrt(mean.variance * (double)n),
+        .sd = sd_of(&mean, n),
         .df = mean.df,
         .p = 1,
     };
-    if (p.sd < PAIRED_SAME) {
-        p.sd = 0;
-    }
-    if (p.known && p.sd > 0) {
-        p.t = p.mean / sqrt(mean.variance);
+    if (p.known) {
+        p.t = p.sd > 0 ? p.mean / sqrt(mean.variance) : t_without_spread(p.mean);
         p.p = student_two_sided(p.t, p.df);
-    } else if (p.known && fabs(p.mean) >= PAIRED_SAME) {
-        p.t = copysign(INFINITY, p.mean);
-        p.p = 0;
     }
     return p;
 }
@@ -93,4 +100,18 @@ void paired_adjust(const double *p, size_t n, double *ret)
         least = fmax(least, fmin(1, (double)(n - i) * ranked[i].value));
         ret[ranked[i].at] = least;
     }
+}
+
+struct run_spread run_spread_test(const double *same, size_t n, double other)
+{
+    const struct contrast mean = significance_mean(&(struct sample){same, n});
+    struct run_spread b = {.known = n >= RUN_SPREAD_MIN_RUNS, .n_runs = n, .df = mean.df, .p = 1};
+    if (b.known) {
+        b.difference = other - mean.value;
+        b.sd = sd_of(&mean, n);
+        b.t = b.sd > 0 ? b.difference / (b.sd * sqrt(1 + 1 / (double)n))
+                       : t_without_spread(b.difference);
+        b.p = student_two_sided(b.t, b.df);
+    }
+    return b;
 }

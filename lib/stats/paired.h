@@ -1,6 +1,6 @@
 /* Differences of pairs that were measured side by side: Student's t test on them, and what several
  * tests together may say (docs/contracts/compare.md, "One run"). Values are logs of
- * ratios. Used by compare_axis.c and company_check.c. Pure. */
+ * ratios. Then the spread between runs of the same thing ("Between runs"). Pure. */
 #pragma once
 
 #include <stdbool.h>
@@ -41,3 +41,21 @@ size_t paired_n_above(const struct paired *p, double bound);
  * a probability of at most q to reject any true hypothesis, however they depend on each
  * other. ret may be p. */
 void paired_adjust(const double *p, size_t n, double *ret);
+
+/* ---- between runs ---- */
+
+#define RUN_SPREAD_MIN_RUNS 3 /* of the same thing, to say how far two of them differ */
+
+/* How far runs of the same thing differ, and whether one more run differs by more: the trials of a
+ * run share the hour and the machine, so they do not show it. Values are means of logs of
+ * throughput, one for each run. */
+struct run_spread {
+    bool known; /* RUN_SPREAD_MIN_RUNS or more */
+    size_t n_runs;
+    double difference; /* the other run less the mean of these */
+    double sd;         /* of these, with n - 1 */
+    double t, df, p;   /* two-sided, against one more run of the same kind */
+};
+/* A prediction: difference / (sd sqrt(1 + 1 / n)) is Student's t with n - 1 degrees of freedom if
+ * the other run is one more of the same kind. */
+struct run_spread run_spread_test(const double *same, size_t n, double other);

@@ -4,7 +4,6 @@
 #include "../golden.h"
 #include "base/buf.h"
 #include "stats/student.h"
-#include "stats/run_spread.h"
 #include "stats/change_points.h"
 #include "result/choice.h"
 #include "result/phases.h"

@@ -1,6 +1,5 @@
 /* Paired tests against constants of SciPy 1.x (ttest_1samp, t.ppf). */
 #include "tests/test.h"
-#include "stats/run_spread.h"
 #include "stats/paired.h"
 
 #include <math.h>
