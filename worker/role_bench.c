@@ -1,18 +1,190 @@
-/* `benchworker bench`: measures how fast this machine trains and where the time goes. Prints a
- * table, or one JSON document with -o json (docs/worker.md). */
+/* `benchworker bench`: times training steps on synthetic data in memory, step by step and layer by
+ * layer. Prints a table, or one JSON document with -o json (docs/worker.md). */
 #include <stdio.h>
+#include <stdlib.h>
 
 #include <jansson.h>
 
 #include "base/build_info.h"
+#include "base/clock.h"
 #include "base/exit_code.h"
+#include "base/mem.h"
 #include "base/str.h"
+#include "base/vec.h"
 #include "base/vec_walk.h"
 #include "config.h"
-#include "worker/bench.h"
+#include "host/host.h"
+#include "host/probe.h"
+#include "worker/data/dataset.h"
 #include "worker/kernels/blas.h"
-#include "worker/role_verb.h"
+#include "worker/learner.h"
+#include "worker/model/adam.h"
 #include "worker/role_options.h"
+#include "worker/role_verb.h"
+
+#define WARMUP_STEPS 2
+
+struct layer_cost {
+    char name[16];
+    double cpu_ms[MODEL_PARTS]; /* CPU time per step: the mean over the measured steps */
+    /* Of all parts together: CPU time with one thread, which other processes do not lengthen; with
+     * more threads by the clock. */
+    double forward_ms, backward_ms;
+};
+
+struct bench {
+    const struct model_def *def;
+    const char *model; /* its name, borrowed from argv */
+    uint32_t batch, threads;
+    uint64_t seed;
+    size_t steps; /* measured, after WARMUP_STEPS */
+    enum { TEXT, JSON, TRACE } output;
+
+    /* What was measured. The arrays are owned. */
+    double *samples_per_s, *samples_per_cpu_s; /* (steps), sorted */
+    int64_t duration_ns, cpu_ns;               /* of all measured steps together */
+    struct layer_cost *layers;                 /* (def->n_layers) */
+    double update_cpu_ms;                      /* Adam's CPU time per step */
+    double loss_nats;                          /* of the last step */
+    uint64_t max_rss_bytes;
+    struct noise_probe noise;      /* a probe of the machine afterwards, */
+    double probe_ms, probe_cpu_ms; /* and what it took */
+
+    struct learner learner;
+    struct adam adam;
+    struct dataset *data;
+    int64_t marked_ns;      /* CPU time of the last mark */
+    int64_t marked_pass_ns; /* pass_clock_ns at the last mark */
+    bool is_backward;
+};
+
+static double lap_ms(struct bench *b)
+{
+    int64_t now = clock_process_cpu_ns(), took = now - b->marked_ns;
+    b->marked_ns = now;
+    return (double)took / 1e6;
+}
+
+static int64_t pass_clock_ns(const struct bench *b)
+{
+    return b->threads == 1 ? clock_process_cpu_ns() : clock_monotonic_ns();
+}
+
+static void after_part(void *ctx, uint32_t layer, enum model_part part)
+{
+    struct bench *b = ctx;
+    struct layer_cost *l = &b->layers[layer];
+    const int64_t now_ns = pass_clock_ns(b);
+    *(b->is_backward ? &l->backward_ms : &l->forward_ms) +=
+        (double)(now_ns - b->marked_pass_ns) / 1e6;
+    b->marked_pass_ns = now_ns;
+    l->cpu_ms[part] += lap_ms(b);
+}
+
+/* Loads the next batch outside of the measured time: a step finds its batch in memory. */
+static void load(struct bench *b, uint64_t number)
+{
+    const uint32_t n = b->batch;
+    struct data_batch batch = {.first = number * n, .stride = 1, .n = n};
+    dataset_read(b->data, &batch, b->learner.x, b->learner.labels);
+}
+
+static void step(struct bench *b, uint64_t number)
+{
+    struct learner *l = &b->learner;
+    b->marked_ns = clock_process_cpu_ns();
+    b->marked_pass_ns = pass_clock_ns(b);
+    b->is_backward = false;
+    b->loss_nats =
+        model_forward(l->model, l->x, l->labels, b->batch, (struct model_key){.step = number});
+    b->is_backward = true;
+    model_backward(l->model);
+    (void)lap_ms(b); /* discards the time since the last part */
+    adam_apply(&b->adam, number + 1, 0, model_n_params(l->model), model_param_data(l->model),
+               model_grad_data(l->model), 1.0f);
+    b->update_cpu_ms += lap_ms(b);
+}
+
+static void timed_step(struct bench *b, size_t i)
+{
+    const double samples = b->batch;
+    load(b, WARMUP_STEPS + i);
+    const int64_t wall_begin_ns = clock_monotonic_ns(), cpu_begin_ns = clock_process_cpu_ns();
+    step(b, WARMUP_STEPS + i);
+    const int64_t wall_ns = clock_monotonic_ns() - wall_begin_ns;
+    const int64_t cpu_ns = clock_process_cpu_ns() - cpu_begin_ns;
+    b->samples_per_s[i] = samples * 1e9 / (double)wall_ns;
+    b->samples_per_cpu_s[i] = samples * 1e9 / (double)cpu_ns;
+    b->duration_ns += wall_ns;
+    b->cpu_ns += cpu_ns;
+}
+
+static void probe_machine(struct bench *b)
+{
+    const struct probe_limits limits = probe_limits_of("");
+    const int64_t begin_ns = clock_monotonic_ns(), begin_cpu_ns = clock_process_cpu_ns();
+    probe_run(&limits, &b->noise);
+    b->probe_ms = (double)(clock_monotonic_ns() - begin_ns) / 1e6;
+    b->probe_cpu_ms = (double)(clock_process_cpu_ns() - begin_cpu_ns) / 1e6;
+}
+
+static void measure(struct bench *b)
+{
+    struct model_probe probe = {after_part, b};
+    for (size_t i = 0; i < WARMUP_STEPS; i++) {
+        load(b, i);
+        step(b, i);
+    }
+    b->update_cpu_ms = 0;
+    model_set_probe(b->learner.model, &probe);
+    for (size_t i = 0; i < b->steps; i++) {
+        timed_step(b, i);
+    }
+    model_set_probe(b->learner.model, NULL);
+    qsort(b->samples_per_s, b->steps, sizeof(double), by_double);
+    qsort(b->samples_per_cpu_s, b->steps, sizeof(double), by_double);
+    b->update_cpu_ms /= (double)b->steps;
+    for (uint32_t i = 0; i < b->def->n_layers; i++) {
+        for (size_t part = 0; part < MODEL_PARTS; part++) {
+            b->layers[i].cpu_ms[part] /= (double)b->steps;
+        }
+        b->layers[i].forward_ms /= (double)b->steps;
+        b->layers[i].backward_ms /= (double)b->steps;
+    }
+    b->max_rss_bytes = host_max_rss_bytes();
+    probe_machine(b);
+}
+
+static int prepare(struct bench *b, struct err *err)
+{
+    const struct model_params model = {
+        .def = b->def, .batch = b->batch, .threads = b->threads, .seed = b->seed, .dropout = true};
+    const int r = learner_init(&b->learner, &model, err);
+    if (r < 0) {
+        return r;
+    }
+    adam_init(&b->adam, model_n_params(b->learner.model));
+    b->adam.threads = model_threads(b->learner.model);
+    b->samples_per_s = xnew_array(double, b->steps);
+    b->samples_per_cpu_s = xnew_array(double, b->steps);
+    b->layers = xnew_array(struct layer_cost, b->def->n_layers);
+    for (uint32_t i = 0; i < b->def->n_layers; i++) {
+        model_def_layer_name(b->def, i, b->layers[i].name);
+    }
+    return dataset_open("synthetic", DATA_TRAIN, 0, b->seed, &b->data, err);
+}
+
+static void bench_done(struct bench *b)
+{
+    dataset_free(b->data);
+    learner_done(&b->learner);
+    adam_done(&b->adam);
+    free(b->samples_per_s);
+    free(b->samples_per_cpu_s);
+    free(b->layers);
+}
+
+/* ---- the command ---- */
 
 static const struct arg_opt options[] = {
     {"model", 0, "NAME", "Network to train (default vgg16-fluid-fc512)"},
@@ -24,47 +196,48 @@ static const struct arg_opt options[] = {
      "text, json, or trace: times for spec.workload.trace of a definition (default text)"},
 };
 
-struct command {
-    struct bench_params params;
-    const char *model; /* borrowed from argv */
-    enum { TEXT, JSON, TRACE } output;
-};
-
-static int take_options(const struct args *a, struct command *c, struct err *err)
+static int take_options(const struct args *a, struct bench *b, struct err *err)
 {
     const char *output = args_get(a, "output", "text");
     const struct role_number rows[] = {
-        ROLE_NUMBER("batch", 128, 1, 4096, &c->params.batch),
-        ROLE_NUMBER("threads", 1, 1, 256, &c->params.threads),
-        ROLE_NUMBER("steps", 20, 1, 1000000, &c->params.steps),
-        ROLE_NUMBER("seed", 1, 1, INT64_MAX, &c->params.seed),
+        ROLE_NUMBER("batch", 128, 1, 4096, &b->batch),
+        ROLE_NUMBER("threads", 1, 1, 256, &b->threads),
+        ROLE_NUMBER("steps", 20, 1, 1000000, &b->steps),
+        ROLE_NUMBER("seed", 1, 1, INT64_MAX, &b->seed),
     };
-    c->model = args_get(a, "model", "vgg16-fluid-fc512");
-    const int r = role_find_model(c->model, &c->params.def, err);
+    b->model = args_get(a, "model", "vgg16-fluid-fc512");
+    const int r = role_find_model(b->model, &b->def, err);
     if (r < 0) {
         return r;
     }
     if (!str_eq(output, "text") && !str_eq(output, "json") && !str_eq(output, "trace")) {
         return err_set(err, EINVAL, "--output '%s': expected text, json or trace", output);
     }
-    c->output = str_eq(output, "json") ? JSON : str_eq(output, "trace") ? TRACE : TEXT;
+    b->output = str_eq(output, "json") ? JSON : str_eq(output, "trace") ? TRACE : TEXT;
     return role_take_numbers(a, rows, COUNT_OF(rows), err);
+}
+
+/* ---- output ---- */
+
+static double median(const double *sorted, size_t n)
+{
+    return n % 2 == 1 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
 }
 
 /* The parts in the order of enum model_part. */
 static const char *const part_keys[MODEL_PARTS] = {"forward", "backward_data", "backward_weight",
                                                    "passes", "other"};
 
-static json_t *layers_json(const struct bench_result *r)
+static json_t *layers_json(const struct bench *b)
 {
     json_t *layers = json_array();
-    for (uint32_t i = 0; i < r->n_layers; i++) {
+    for (uint32_t i = 0; i < b->def->n_layers; i++) {
         json_t *parts = json_object();
         for (size_t part = 0; part < MODEL_PARTS; part++) {
             (void)json_object_set_new(parts, part_keys[part],
-                                      json_real(r->layers[i].cpu_ms[part])); /* NULL: left out */
+                                      json_real(b->layers[i].cpu_ms[part])); /* NULL: left out */
         }
-        json_t *layer = json_pack("{s:s, s:o}", "name", r->layers[i].name, "cpu_ms", parts);
+        json_t *layer = json_pack("{s:s, s:o}", "name", b->layers[i].name, "cpu_ms", parts);
         (void)json_array_append_new(layers, layer); /* the same */
     }
     return layers;
@@ -75,37 +248,33 @@ static json_t *spread_json(const double *sorted, size_t n)
     return json_pack("[f, f]", sorted[0], sorted[n - 1]);
 }
 
-static json_t *probe_json(const struct bench_result *r)
+static json_t *probe_json(const struct bench *b)
 {
-    return json_pack("{s:I, s:I, s:f, s:f}", "spins_per_s", (json_int_t)r->noise.spins_per_s,
-                     "copy_bytes_per_s", (json_int_t)r->noise.copy_bytes_per_s, "ms", r->probe_ms,
-                     "cpu_ms", r->probe_cpu_ms);
+    return json_pack("{s:I, s:I, s:f, s:f}", "spins_per_s", (json_int_t)b->noise.spins_per_s,
+                     "copy_bytes_per_s", (json_int_t)b->noise.copy_bytes_per_s, "ms", b->probe_ms,
+                     "cpu_ms", b->probe_cpu_ms);
 }
 
-static int print_json(const struct command *c, const struct bench_result *r)
+/* Returns false if it cannot be written. */
+static bool print_json(const struct bench *b)
 {
-    const struct bench_params *p = &c->params;
     json_auto_t *o = json_pack(
         "{s:s, s:s, s:i, s:i, s:I, s:I, s:I, s:I, s:f, s:f, s:o, s:o, s:I, s:I, s:f, s:s, s:s, "
         "s:s, s:s, s:f}",
-        "model", c->model, "build", "benchworker " BENCHD_VERSION, "batch_size", (int)p->batch,
-        "threads", (int)p->threads, "steps", (json_int_t)p->steps, "seed", (json_int_t)p->seed,
-        "duration_ns", (json_int_t)r->duration_ns, "cpu_ns", (json_int_t)r->cpu_ns, "samples_per_s",
-        bench_median(r->samples_per_s, r->steps), "samples_per_cpu_s",
-        bench_median(r->samples_per_cpu_s, r->steps), "samples_per_s_range",
-        spread_json(r->samples_per_s, r->steps), "samples_per_cpu_s_range",
-        spread_json(r->samples_per_cpu_s, r->steps), "peak_rss_bytes", (json_int_t)r->max_rss_bytes,
-        "model_bytes", (json_int_t)r->model_bytes, "loss_nats", r->loss_nats, "cpu_features",
-        cpu_features(), "kernels", r->isa, "blas", blas_config(), "blas_core", blas_core(),
-        "update_cpu_ms", r->update_cpu_ms);
-    int code = EXIT_WORKER_RESOURCE;
-    if (o != NULL && json_object_set_new(o, "source", json_string(build_source())) == 0 &&
-        json_object_set_new(o, "layers", layers_json(r)) == 0 &&
-        json_object_set_new(o, "probe", probe_json(r)) == 0 &&
-        json_dumpf(o, stdout, JSON_INDENT(2)) == 0 && putchar('\n') != EOF && fflush(stdout) == 0) {
-        code = EXIT_OK;
-    }
-    return code;
+        "model", b->model, "build", "benchworker " BENCHD_VERSION, "batch_size", (int)b->batch,
+        "threads", (int)b->threads, "steps", (json_int_t)b->steps, "seed", (json_int_t)b->seed,
+        "duration_ns", (json_int_t)b->duration_ns, "cpu_ns", (json_int_t)b->cpu_ns, "samples_per_s",
+        median(b->samples_per_s, b->steps), "samples_per_cpu_s",
+        median(b->samples_per_cpu_s, b->steps), "samples_per_s_range",
+        spread_json(b->samples_per_s, b->steps), "samples_per_cpu_s_range",
+        spread_json(b->samples_per_cpu_s, b->steps), "peak_rss_bytes", (json_int_t)b->max_rss_bytes,
+        "model_bytes", (json_int_t)model_bytes(b->learner.model), "loss_nats", b->loss_nats,
+        "cpu_features", cpu_features(), "kernels", model_isa(b->learner.model), "blas",
+        blas_config(), "blas_core", blas_core(), "update_cpu_ms", b->update_cpu_ms);
+    return o != NULL && json_object_set_new(o, "source", json_string(build_source())) == 0 &&
+           json_object_set_new(o, "layers", layers_json(b)) == 0 &&
+           json_object_set_new(o, "probe", probe_json(b)) == 0 &&
+           json_dumpf(o, stdout, JSON_INDENT(2)) == 0 && putchar('\n') != EOF;
 }
 
 static void print_row(const char *name, const double ms[MODEL_PARTS])
@@ -119,72 +288,80 @@ static void print_row(const char *name, const double ms[MODEL_PARTS])
     printf(" %9.2f\n", sum);
 }
 
-static int print_text(const struct command *c, const struct bench_result *r)
+static void print_text(const struct bench *b)
 {
-    const struct bench_params *p = &c->params;
     double sums[MODEL_PARTS] = {0};
     printf("%s, batch %u, %u thread%s, %zu steps: %.1f samples/s, %.1f samples per CPU-second "
            "(%.1f to %.1f)\n",
-           c->model, p->batch, p->threads, p->threads == 1 ? "" : "s", r->steps,
-           bench_median(r->samples_per_s, r->steps), bench_median(r->samples_per_cpu_s, r->steps),
-           r->samples_per_cpu_s[0], r->samples_per_cpu_s[r->steps - 1]);
-    printf("kernels %s, OpenBLAS core %s, peak %.0f MB\n\n", r->isa, blas_core(),
-           (double)r->max_rss_bytes / 1e6);
+           b->model, b->batch, b->threads, b->threads == 1 ? "" : "s", b->steps,
+           median(b->samples_per_s, b->steps), median(b->samples_per_cpu_s, b->steps),
+           b->samples_per_cpu_s[0], b->samples_per_cpu_s[b->steps - 1]);
+    printf("kernels %s, OpenBLAS core %s, peak %.0f MB\n\n", model_isa(b->learner.model),
+           blas_core(), (double)b->max_rss_bytes / 1e6);
     printf("%-10s %9s %9s %9s %9s %9s %9s\n", "CPU ms", "forward", "bwd data", "bwd wght", "passes",
            "other", "sum");
-    for (uint32_t i = 0; i < r->n_layers; i++) {
-        print_row(r->layers[i].name, r->layers[i].cpu_ms);
+    for (uint32_t i = 0; i < b->def->n_layers; i++) {
+        print_row(b->layers[i].name, b->layers[i].cpu_ms);
         for (size_t part = 0; part < MODEL_PARTS; part++) {
-            sums[part] += r->layers[i].cpu_ms[part];
+            sums[part] += b->layers[i].cpu_ms[part];
         }
     }
     print_row("all", sums);
-    printf("%-10s %59.2f\n", "Adam", r->update_cpu_ms);
+    printf("%-10s %59.2f\n", "Adam", b->update_cpu_ms);
     printf("\nprobe of the machine: %.0f million spins/s, copies %.1f GB/s; took %.0f ms (CPU %.0f "
            "ms)\n",
-           (double)r->noise.spins_per_s / 1e6, (double)r->noise.copy_bytes_per_s / 1e9, r->probe_ms,
-           r->probe_cpu_ms);
-    return fflush(stdout) == 0 ? EXIT_OK : EXIT_WORKER_RESOURCE;
+           (double)b->noise.spins_per_s / 1e6, (double)b->noise.copy_bytes_per_s / 1e9, b->probe_ms,
+           b->probe_cpu_ms);
 }
 
 /* Times of layers, as a definition takes them. */
-static int print_trace(const struct command *c, const struct bench_result *r)
+static void print_trace(const struct bench *b)
 {
-    const struct bench_params *p = &c->params;
-    const double sum_ms = array_sum(r->layers, r->n_layers, l, l->forward_ms + l->backward_ms);
+    const double sum_ms = array_sum(b->layers, b->def->n_layers, l, l->forward_ms + l->backward_ms);
     printf("# %s, batch %u, %u thread%s: %.1f ms a step, without Adam's; mean of %zu steps\n"
            "# benchworker %s, source %s, kernels %s\n"
            "batchSize: %u\n"
            "trace:\n  layers:\n",
-           c->model, p->batch, p->threads, p->threads == 1 ? "" : "s", sum_ms, r->steps,
-           BENCHD_VERSION, build_source(), r->isa, p->batch);
-    for (uint32_t i = 0; i < r->n_layers; i++) {
-        const struct bench_layer *l = &r->layers[i];
+           b->model, b->batch, b->threads, b->threads == 1 ? "" : "s", sum_ms, b->steps,
+           BENCHD_VERSION, build_source(), model_isa(b->learner.model), b->batch);
+    for (uint32_t i = 0; i < b->def->n_layers; i++) {
+        const struct layer_cost *l = &b->layers[i];
         if (l->forward_ms + l->backward_ms > 0) {
             printf("  - {name: %s, forwardMicroseconds: %.0f, backwardMicroseconds: %.0f}\n",
                    l->name, l->forward_ms * 1e3, l->backward_ms * 1e3);
         }
     }
-    return fflush(stdout) == 0 ? EXIT_OK : EXIT_WORKER_RESOURCE;
+}
+
+static int print(const struct bench *b, struct err *err)
+{
+    bool is_written = true;
+    if (b->output == JSON) {
+        is_written = print_json(b);
+    } else if (b->output == TRACE) {
+        print_trace(b);
+    } else {
+        print_text(b);
+    }
+    if (is_written && fflush(stdout) == 0) {
+        return EXIT_OK;
+    }
+    (void)err_set(err, EIO, "cannot write the result to stdout");
+    return EXIT_WORKER_RESOURCE;
 }
 
 static int run(const struct args *a, struct err *err)
 {
-    struct command c = {0};
-    struct bench_result result;
-    if (take_options(a, &c, err) < 0) {
+    struct bench b = {.adam = ADAM_DEFAULT};
+    if (take_options(a, &b, err) < 0) {
         return EXIT_USAGE;
     }
-    if (bench_run(&c.params, &result, err) < 0) {
-        return EXIT_WORKER_RESOURCE;
+    int code = EXIT_WORKER_RESOURCE;
+    if (prepare(&b, err) >= 0) {
+        measure(&b);
+        code = print(&b, err);
     }
-    const int code = c.output == JSON    ? print_json(&c, &result)
-                     : c.output == TRACE ? print_trace(&c, &result)
-                                         : print_text(&c, &result);
-    bench_done(&result);
-    if (code != EXIT_OK) {
-        (void)err_set(err, EIO, "cannot write the result to stdout");
-    }
+    bench_done(&b);
     return code;
 }
 
@@ -192,7 +369,6 @@ int role_bench(int argc, char *const *argv)
 {
     static const struct role_command command = {
         .name = "bench",
-        .usage = "[OPTION...]",
         .text = "Measure training steps on synthetic data in memory, layer by layer.",
         .options = options,
         .n_options = COUNT_OF(options),

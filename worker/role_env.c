@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buf.h"
 #include "base/fd.h"
 #include "base/mem.h"
 #include "base/parse.h"
@@ -401,37 +400,27 @@ static int check_gang(const struct role_env *e, struct err *err)
     return 0;
 }
 
-static void print_help(enum role role, const struct arg_opt *options, size_t n)
-{
-    static const char *const texts[] = {
-        [ROLE_PSERVER] =
-            "Keep a part of the parameters for all trainers and apply their gradients.",
-        [ROLE_TRAINER] = "Train with parameter servers, or alone with --exchange None.",
-        [ROLE_WORKER] =
-            "Train with other workers in a ring; each applies the gradients of its part.",
-    };
-    _cleanup_(buf_done) struct buf text = BUF_INIT;
-    args_help(options, n, &text);
-    printf("Usage: benchworker %s [OPTION...]\n\n%s\n\nAn option with a value can also be set in "
-           "the environment: --seed as BENCHD_SEED. The option takes precedence.\n\n"
-           "Options:\n%s",
-           role_to_string(role), texts[role], buf_cstr(&text));
-}
+#define ENVIRONMENT                                                                                \
+    "\n\nAn option with a value can also be set in the environment: --seed as BENCHD_SEED. The "   \
+    "option takes precedence."
 
 /* Parses argv and reads the variables. 1: help was printed. */
 static int read_settings(int argc, char *const *argv, struct role_env *e, struct err *err)
 {
+    static const char *const texts[] = {
+        [ROLE_PSERVER] = "Keep a part of the parameters for all trainers and apply their "
+                         "gradients." ENVIRONMENT,
+        [ROLE_TRAINER] = "Train with parameter servers, or alone with --exchange None." ENVIRONMENT,
+        [ROLE_WORKER] = "Train with other workers in a ring; each applies the gradients of its "
+                        "part." ENVIRONMENT,
+    };
     e->options = xnew_array(struct arg_opt, OPTIONS_MAX);
-    const size_t n_options = list_options(e->role, e->options);
-    int r = args_parse(e->options, n_options, argc - 1, argv + 1, &e->args, err);
-    if (r >= 0 && args_has(&e->args, "help")) {
-        print_help(e->role, e->options, n_options);
-        return 1;
-    }
-    if (r >= 0 && e->args.n_words > 0) {
-        r = err_set(err, EINVAL, "unexpected argument '%s'", e->args.words[0]);
-    }
-    for (size_t i = 0; r >= 0 && i < COUNT_OF(variables); i++) {
+    const struct role_command command = {.name = role_to_string(e->role),
+                                         .text = texts[e->role],
+                                         .options = e->options,
+                                         .n_options = list_options(e->role, e->options)};
+    int r = role_parse(&command, argc, argv, &e->args, err);
+    for (size_t i = 0; r == 0 && i < COUNT_OF(variables); i++) {
         if ((variables[i].roles & 1u << e->role) != 0) {
             r = read_variable(e, &variables[i], err);
         }

@@ -37,7 +37,7 @@ struct role_env {
     enum exchange_transport transport; /* Nccl: of a worker */
     /* A trainer or worker that sleeps where it would compute; the next three are its own. */
     bool is_emulated;
-    const char *trace;   /* layer_times.h */
+    const char *trace;   /* emulation.h */
     double jitter_ratio; /* 0 to EMULATED_JITTER_MAX */
     int64_t arena_fd;    /* emulated_arena.h; -1: not given */
     const char *compute, *jitter, *wire_name, *mode_name, *transport_name; /* as given */

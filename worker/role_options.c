@@ -8,34 +8,54 @@
 #include "base/exit_code.h"
 #include "base/parse.h"
 
-static void print_help(const struct role_command *c)
+int role_parse(const struct role_command *c, int argc, char *const *argv, struct args *ret,
+               struct err *err)
 {
-    struct buf text = BUF_INIT;
-    args_help(c->options, c->n_options, &text);
-    printf("Usage: benchworker %s %s\n\n%s\n\nOptions:\n%s", c->name, c->usage, c->text,
-           buf_cstr(&text));
-    buf_done(&text);
+    int r = args_parse(c->options, c->n_options, argc - 1, argv + 1, ret, err);
+    if (r >= 0 && args_has(ret, "help")) {
+        _cleanup_(buf_done) struct buf text = BUF_INIT;
+        args_help(c->options, c->n_options, &text);
+        printf("Usage: benchworker %s [OPTION...]\n\n%s\n\nOptions:\n%s", c->name, c->text,
+               buf_cstr(&text));
+        return 1;
+    }
+    if (r >= 0 && ret->n_words > 0) {
+        r = err_set(err, EINVAL, "unexpected argument '%s'", ret->words[0]);
+    }
+    return r;
 }
 
 int role_command_run(const struct role_command *c, int argc, char *const *argv)
 {
-    struct args args;
+    struct args args = {0};
     struct err err = {0};
-    int code = EXIT_USAGE;
-    if (args_parse(c->options, c->n_options, argc - 1, argv + 1, &args, &err) >= 0) {
-        if (args_has(&args, "help")) {
-            print_help(c);
-            code = EXIT_OK;
-        } else if (args.n_words > 0) {
-            (void)err_set(&err, EINVAL, "unexpected argument '%s'", args.words[0]);
-        } else {
-            code = c->run(&args, &err);
-        }
-        args_done(&args);
-    }
+    const int r = role_parse(c, argc, argv, &args, &err);
+    const int code = r < 0 ? EXIT_USAGE : r > 0 ? EXIT_OK : c->run(&args, &err);
+    args_done(&args);
     if (err.msg[0] != '\0') {
         fprintf(stderr, "benchworker %s: %s\n", c->name, err.msg);
     }
+    return code;
+}
+
+int role_run(enum role role, int argc, char *const *argv,
+             int (*run)(const struct role_env *e, struct report *r))
+{
+    struct role_env e;
+    struct err err = {0};
+    const int r = role_env_read(role, argc, argv, &e, &err);
+    if (r < 0) {
+        fprintf(stderr, "benchworker %s: %s\n", role_to_string(role), err.msg);
+        return EXIT_USAGE;
+    }
+    if (r > 0) {
+        return EXIT_OK;
+    }
+    struct report report;
+    report_init(&report, &e);
+    const int code = run(&e, &report);
+    report_done(&report);
+    role_env_done(&e);
     return code;
 }
 

@@ -1,20 +1,31 @@
-/* The command line of the roles that need no peers: train and bench. */
+/* How the roles begin and end. `train` and `bench` need no peers and have command lines of their own;
+ * the roles of a gang read role_env.h. */
 #pragma once
 
 #include "base/args.h"
 #include "base/err.h"
 #include "worker/model/model.h"
+#include "worker/report.h"
 
 struct role_command {
     const char *name;
-    const char *usage, *text; /* of --help: the options in short, and what the role does */
+    const char *text; /* for --help: what the role does */
     const struct arg_opt *options;
     size_t n_options;
     /* Returns the exit code. With an error there is a text in *err, which is printed. */
     int (*run)(const struct args *a, struct err *err);
 };
+/* Parses the options. Returns 0, 1 if it printed the help, or -EINVAL. The caller frees *ret, which
+ * is all zero before, in any case. */
+int role_parse(const struct role_command *c, int argc, char *const *argv, struct args *ret,
+               struct err *err);
 /* A role_verb.run. */
 int role_command_run(const struct role_command *c, int argc, char *const *argv);
+
+/* A role_verb.run of a gang: reads the settings of the role, or prints help, and calls `run` with
+ * them and a new report. Returns the exit code, which is that of `run` if it was called. */
+int role_run(enum role role, int argc, char *const *argv,
+             int (*run)(const struct role_env *e, struct report *r));
 
 struct role_number { /* an option */
     const char *name;

@@ -10,9 +10,8 @@
 #include "worker/comm/ps/ps_server.h"
 #include "worker/learner.h"
 #include "worker/model/adam.h"
-#include "worker/report.h"
+#include "worker/role_options.h"
 #include "worker/role_verb.h"
-#include "worker/role_run.h"
 
 /* The initial parameters of the threads' slices, in order; owned. */
 static float *initial_params(const struct role_env *e, const struct slices *slices)

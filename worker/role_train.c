@@ -244,7 +244,6 @@ int role_train(int argc, char *const *argv)
 {
     static const struct role_command command = {
         .name = "train",
-        .usage = "[OPTION...]",
         .text = "Train in one process, without peers, and test after each epoch.",
         .options = options,
         .n_options = COUNT_OF(options),

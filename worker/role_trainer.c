@@ -19,7 +19,6 @@
 #include "core/noise_rule.h"
 #include "exchange/ring_plan.h"
 #include "host/probe.h"
-#include "worker/local_update.h"
 #include "worker/comm/nccl/exchange_nccl.h"
 #include "worker/comm/ps/exchange_ps.h"
 #include "worker/comm/ring/exchange_ring.h"
@@ -27,9 +26,8 @@
 #include "worker/emulation.h"
 #include "worker/learner.h"
 #include "worker/model/adam.h"
-#include "worker/report.h"
+#include "worker/role_options.h"
 #include "worker/role_verb.h"
-#include "worker/role_run.h"
 
 struct trainer {
     const struct role_env *env;
@@ -37,16 +35,19 @@ struct trainer {
     struct exchange *exchange;
     struct dataset *data;
     struct learner learner;
-    struct adam
-        adam; /* without servers, or with local steps: of all parameters, or of a worker's own */
-    struct local_update local_update; /* not with e->is_emulated */
-    struct emulation emulation;       /* with e->is_emulated only, in place of data and learner */
+    /* Without servers, or with local steps. It is that of all parameters, or of a worker's own. */
+    struct adam adam;
+    struct emulation emulation; /* with e->is_emulated only, in place of data and learner */
     int64_t barrier_ns;
     struct model_hooks hooks;
     bool is_in_exchange; /* the last step's parameters may not be all there */
     int64_t want_ns;     /* waited for parameters in this forward pass */
     int want_result;     /* the first failure of it */
     struct err want_err;
+    /* The backward pass under way: */
+    uint64_t step;    /* warm-up steps included */
+    size_t final_at;  /* gradients from this offset on are final */
+    int64_t local_ns; /* spent on updates of local steps */
 };
 
 /* Called from the communication thread. Rule zero: it ends the process below main, because the main
@@ -134,11 +135,28 @@ static void want(void *ctx, size_t offset, size_t n)
     }
 }
 
+/* With local steps (core/exchange_mode.h) Adam updates each range of the trainer's own parameters
+ * as soon as its gradients are final: they are still in the caches, and in the last of the steps the
+ * new parameters, which the trainer then sends, can leave at once. */
+static void update_locally(struct trainer *t, size_t offset)
+{
+    struct model *model = t->learner.model;
+    const int64_t begin_ns = clock_monotonic_ns();
+    adam_apply(&t->adam, t->step + 1, offset, t->final_at - offset,
+               model_param_data(model) + offset, model_grad_data(model) + offset, 1.0f);
+    t->final_at = offset;
+    t->local_ns += clock_monotonic_ns() - begin_ns;
+}
+
 /* A hook of the model. */
 static void ready(void *ctx, size_t offset)
 {
     struct trainer *t = ctx;
-    if (t->env->is_emulated || local_update_ready(&t->local_update, offset)) {
+    const struct exchange_mode *mode = &t->env->mode;
+    if (mode->local_steps > 0) {
+        update_locally(t, offset);
+    }
+    if (exchange_mode_follows(mode, t->step)) {
         t->exchange->ops->ready(t->exchange, offset);
     }
 }
@@ -159,7 +177,6 @@ static int open_model(struct trainer *t, struct err *err)
         /* A ring applies in its own thread, while the model computes. */
         t->adam.threads =
             e->exchange == EXCHANGE_ALL_REDUCE ? NULL : model_threads(t->learner.model);
-        local_update_init(&t->local_update, &e->mode, &t->adam, model_n_params(t->learner.model));
     }
     return r;
 }
@@ -180,9 +197,10 @@ static int begin_exchange(struct trainer *t, uint64_t step, struct err *err)
 {
     const struct exchange_ops *ops = t->exchange->ops;
     if (!t->env->is_emulated) {
-        const struct local_update *u = &t->local_update;
-        return ops->begin(t->exchange, u->mode.local_steps > 0 ? u->params : u->grads, u->params,
-                          err);
+        float *params = model_param_data(t->learner.model);
+        const bool is_local = t->env->mode.local_steps > 0;
+        return ops->begin(t->exchange, is_local ? params : model_grad_data(t->learner.model),
+                          params, err);
     }
     const struct emulated_arena *arena = &t->emulation.arena;
     const bool has_arena = arena->shared != NULL;
@@ -236,14 +254,16 @@ static bool hides_exchange(const struct role_env *e, uint64_t step)
 
 static void backward(struct trainer *t, struct record_step *record, int64_t *at)
 {
+    t->local_ns = 0;
     if (t->env->is_emulated) {
         emulation_backward(&t->emulation, &t->hooks);
     } else {
+        t->final_at = model_n_params(t->learner.model);
         model_backward(t->learner.model);
     }
     report_lap(record, PHASE_BACKWARD, at);
-    record->phase_ns[PHASE_BACKWARD] -= t->local_update.ns; /* of the hooks */
-    record->phase_ns[PHASE_UPDATE] += t->local_update.ns;
+    record->phase_ns[PHASE_BACKWARD] -= t->local_ns;
+    record->phase_ns[PHASE_UPDATE] += t->local_ns;
 }
 
 /* `step` counts warm-up steps too. */
@@ -261,10 +281,7 @@ static int one_step(struct trainer *t, uint64_t step, struct record_step *ret, s
     if (r >= 0 && t->is_in_exchange) {
         r = end_exchange(t, &record, err);
     }
-    if (!e->is_emulated) {
-        struct model *model = t->learner.model;
-        local_update_begin(&t->local_update, step, model_grad_data(model), model_param_data(model));
-    }
+    t->step = step;
     const bool exchanges = exchange_mode_follows(&e->mode, step);
     if (r >= 0 && exchanges) {
         r = begin_exchange(t, step, err);

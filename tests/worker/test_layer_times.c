@@ -4,7 +4,7 @@
 #include "tests/test.h"
 #include "core/emulation_limits.h"
 #include "network/layer_def.h"
-#include "worker/layer_times.h"
+#include "worker/emulation.h"
 
 /* conv1_1: 3*3*1*2 + 3*2 floats; fc1: 4*4*2/4 * 5 + 5 floats. */
 static const struct layer_def layers[] = {{LAYER_CONV, 2, 0}, {LAYER_POOL, 0, 0}, {LAYER_FC, 5, 0}};
