@@ -1,8 +1,41 @@
-/* What follows from a layer table alone: shapes, sizes, names. */
+/* The network that can be trained, and what follows from a layer table alone: shapes, sizes, names. */
 #include "network/layer_def.h"
 
 #include <assert.h>
 #include <stdio.h>
+
+#include "base/str.h"
+#include "base/vec_walk.h"
+
+/* VGG16 as PaddlePaddle's benchmark/cluster/vgg16/vgg16_fluid.py trained it on CIFAR-10 (with FC
+ * 512): BN and ReLU after each convolution, dropout after all but the last of a stack. */
+static const struct layer_def vgg16_fluid_fc512[] = {
+    {LAYER_CONV, 64, 0.3}, {LAYER_CONV, 64, 0}, {LAYER_POOL, 0, 0},      {LAYER_CONV, 128, 0.4},
+    {LAYER_CONV, 128, 0},  {LAYER_POOL, 0, 0},  {LAYER_CONV, 256, 0.4},  {LAYER_CONV, 256, 0.4},
+    {LAYER_CONV, 256, 0},  {LAYER_POOL, 0, 0},  {LAYER_CONV, 512, 0.4},  {LAYER_CONV, 512, 0.4},
+    {LAYER_CONV, 512, 0},  {LAYER_POOL, 0, 0},  {LAYER_CONV, 512, 0.4},  {LAYER_CONV, 512, 0.4},
+    {LAYER_CONV, 512, 0},  {LAYER_POOL, 0, 0},  {LAYER_DROPOUT, 0, 0.5}, {LAYER_FC_BN, 512, 0.5},
+    {LAYER_FC, 512, 0},    {LAYER_FC, 10, 0},
+};
+
+static const struct model_def vgg16 = {
+    .name = "vgg16-fluid-fc512",
+    .c = 3,
+    .h = 32,
+    .w = 32,
+    .layers = vgg16_fluid_fc512,
+    .n_layers = COUNT_OF(vgg16_fluid_fc512),
+};
+
+const struct model_def *model_def_find(const char *name)
+{
+    return str_eq(name, vgg16.name) ? &vgg16 : NULL;
+}
+
+const char *model_def_names(void)
+{
+    return vgg16.name;
+}
 
 int layer_has_bn(const struct layer_def *layer)
 {
@@ -77,11 +110,6 @@ double model_def_flops_per_sample(const struct model_def *def)
         flops += 2.0 * (double)p.weight * shape.ho * shape.wo * (i == 0 ? 2 : 3);
     }
     return flops;
-}
-
-uint32_t model_def_n_layers(const struct model_def *def)
-{
-    return def->n_layers;
 }
 
 /* Convolutions are numbered within their stack, which ends with a pooling. */

@@ -1,6 +1,6 @@
-/* A network as data: a table of layers. The variants are static tables in variants.c; tests define
- * small networks of their own, so they check the code that trains. Pure: benchworker trains what it
- * says, and benchctl counts its parameters. */
+/* A network as data: a table of layers. The one that users can train is in layer_def.c; tests define
+ * small networks of their own, so they check the code that trains. Pure: benchworker trains what the
+ * table says, and benchctl counts its parameters. */
 #pragma once
 
 #include <stddef.h>
@@ -60,6 +60,5 @@ size_t model_def_n_params(const struct model_def *def);   /* trainable floats: 1
  * output pixel, backward two; the first layer computes no gradient of its input. BN, ReLU, dropout
  * and pooling are not counted. Kernels may need fewer. */
 double model_def_flops_per_sample(const struct model_def *def);
-/* The layers of a variant, for tables: "conv1_2", "pool1", "fc2", ... */
-uint32_t model_def_n_layers(const struct model_def *def);
+/* The name of a layer, for tables: "conv1_2", "pool1", "fc2", ... */
 void model_def_layer_name(const struct model_def *def, uint32_t layer, char ret[static 16]);

@@ -6,6 +6,31 @@
 #include "worker/tensor/rng.h"
 
 #define SIDE 32 /* of the network's input */
+/* Synthetic samples, as many as CIFAR-10 has. */
+#define TRAIN_SAMPLES 50000
+#define TEST_SAMPLES 10000
+
+/* Random pixels and labels, for measuring speed. */
+static void synthetic_init(struct dataset *d)
+{
+    d->n = d->split == DATA_TRAIN ? TRAIN_SAMPLES : TEST_SAMPLES;
+    d->c = 3;
+    d->h = d->w = 32;
+    d->labels = xnew_array(uint8_t, d->n);
+    struct rng_key key = {.seed = d->seed, .stream = rng_stream(RNG_LABELS, d->split, 0)};
+    for (size_t i = 0; i < d->n; i++) {
+        uint32_t words[4];
+        rng_block(key, i, words);
+        d->labels[i] = (uint8_t)((uint64_t)words[0] * DATA_CLASSES >> 32);
+    }
+}
+
+/* Pixels (3, 32, 32) of sample i, a pure function of (seed, split, i). */
+static void synthetic_pixels(const struct dataset *d, size_t i, float *x)
+{
+    struct rng_key key = {.seed = d->seed, .stream = rng_stream(RNG_PIXELS, d->split, i)};
+    rng_uniform(key, x, DATA_SAMPLE_FLOATS);
+}
 
 static int load(struct dataset *d, const char *source, struct err *err)
 {
@@ -21,6 +46,17 @@ static int load(struct dataset *d, const char *source, struct err *err)
     }
     return err_set(err, EINVAL, "unknown data source '%s'; use synthetic, idx:DIR or cifar10:DIR",
                    source);
+}
+
+int labels_check(const char *path, const uint8_t *labels, size_t n, struct err *err)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (labels[i] >= DATA_CLASSES) {
+            return err_set(err, EBADMSG, "'%s': label %u of sample %zu, expected 0 to %d", path,
+                           labels[i], i, DATA_CLASSES - 1);
+        }
+    }
+    return 0;
 }
 
 int dataset_open(const char *source, enum data_split split, size_t limit, uint64_t seed,

@@ -17,10 +17,5 @@ struct dataset {
 /* These fill an empty d from DIR; on failure the caller still calls dataset_free. */
 int idx_load(struct dataset *d, const char *dir, struct err *err);     /* idx.c */
 int cifar10_load(struct dataset *d, const char *dir, struct err *err); /* cifar10.c */
-/* In labels.c: -EBADMSG naming the first label that is not a class; `path` is the file that it
- * came from. */
+/* Returns -EBADMSG with the first label that is not a class, from the file at `path`. dataset.c */
 int labels_check(const char *path, const uint8_t *labels, size_t n, struct err *err);
-/* Defined in synthetic.c: */
-void synthetic_init(struct dataset *d);
-/* Pixels (3, 32, 32) of sample i, a pure function of (seed, split, i). */
-void synthetic_pixels(const struct dataset *d, size_t i, float *x);

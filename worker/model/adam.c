@@ -9,7 +9,6 @@ void adam_init(struct adam *a, size_t n)
 {
     a->m = xnew_array(float, n);
     a->v = xnew_array(float, n);
-    a->n = n;
     arena_prefer_huge_pages(a->m, n * sizeof(float));
     arena_prefer_huge_pages(a->v, n * sizeof(float));
 }
@@ -19,7 +18,6 @@ void adam_done(struct adam *a)
     free(a->m);
     free(a->v);
     a->m = a->v = NULL;
-    a->n = 0;
 }
 
 #define PART (1u << 16) /* elements per item */

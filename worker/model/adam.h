@@ -11,8 +11,7 @@
 
 struct adam {
     float lr, beta1, beta2, eps;
-    float *m, *v; /* (n) each, owned, zeroed */
-    size_t n;
+    float *m, *v;                /* (n) each, owned, zeroed */
     struct thread_pool *threads; /* share a step; borrowed; NULL: the caller alone */
 };
 #define ADAM_DEFAULT ((struct adam){.lr = 1e-3f, .beta1 = 0.9f, .beta2 = 0.999f, .eps = 1e-8f})
