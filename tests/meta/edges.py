@@ -75,7 +75,7 @@ EDGES = {
             "worker/*.c": "BENCHD_* is the worker's command line",
             "worker/kernels/dispatch.c": "BENCH_CPU_MASK lowers the instruction set",
             "worker/kernels/blas.c": "OPENBLAS_CORETYPE must be set before the library loads",
-            "worker/comm/nccl/nccl_device.c": "launchers of ranks say the rank on this machine there",
+            "worker/comm/nccl/exchange_nccl.c": "launchers of ranks say the rank on this machine there",
             "worker/comm/nccl/nccl_api.c": "NCCL reads there whether ranks may share a GPU",
         }),
     "random numbers": (

@@ -1,22 +1,135 @@
 /* See exchange_nccl.h. */
 #include "worker/comm/nccl/exchange_nccl.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/exit_code.h"
 #include "base/fd.h"
 #include "base/mem.h"
+#include "base/parse.h"
+#include "base/str.h"
 #include "exchange/ring_plan.h"
 #include "worker/comm/link/heartbeat.h"
-#include "worker/comm/nccl/nccl_device.h"
+#include "worker/comm/nccl/nccl_api.h"
 #include "worker/comm/nccl/nccl_watch.h"
+
+/* ---- the GPU, which one thread uses ---- */
+
+struct device {
+    struct nccl_api api;
+    int device;
+    cuda_context context;
+    cuda_stream stream; /* NULL until device_begin */
+};
+
+/* Returns the number of this process among those of its machine, which torchrun, Open MPI, MPICH
+ * and srun set. Without it all ranks are on one machine, or each has GPUs of its own. */
+static uint64_t local_rank(uint32_t rank)
+{
+    static const char *const names[] = {"LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK",
+                                        "MPI_LOCALRANKID", "SLURM_LOCALID"};
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        const char *text = getenv(names[i]);
+        uint64_t found;
+        if (text != NULL && parse_u64(text, &found) == 0) {
+            return found;
+        }
+    }
+    return rank;
+}
+
+/* Loads the libraries and takes the GPU of this rank among the processes of this machine (`rank` if
+ * no launcher sets it), mod the number of GPUs that this process sees. Returns -ELIBACC if a library
+ * is missing, and -ENODEV without a GPU. Then call device_close, in any case. */
+static int device_open(struct device *d, uint32_t rank, struct err *err)
+{
+    const struct nccl_api *api = &d->api;
+    int n = 0, device = -1;
+    int r = nccl_api_load(&d->api, err);
+    r = r < 0 ? r : cuda_check(api, api->cu_init(0), "cuInit", err);
+    r = r < 0 ? r : cuda_check(api, api->cu_device_get_count(&n), "cuDeviceGetCount", err);
+    if (r >= 0 && n == 0) {
+        return err_set(err, ENODEV, "there is no GPU");
+    }
+    r = r < 0 ? r
+              : cuda_check(api, api->cu_device_get(&device, (int)(local_rank(rank) % (unsigned)n)),
+                           "cuDeviceGet", err);
+    r = r < 0 ? r
+              : cuda_check(api, api->cu_context_retain(&d->context, device),
+                           "cuDevicePrimaryCtxRetain", err);
+    d->device = device;
+    return r;
+}
+
+/* Makes the stream. From now on the calls of this thread are for the GPU. */
+static int device_begin(struct device *d, struct err *err)
+{
+    const int r =
+        cuda_check(&d->api, d->api.cu_context_set_current(d->context), "cuCtxSetCurrent", err);
+    return r < 0
+               ? r
+               : cuda_check(&d->api, d->api.cu_stream_create(&d->stream, 0), "cuStreamCreate", err);
+}
+
+/* The process ends, or has reported its failure: errors of calls that free are not reported. */
+static void device_free_array(const struct device *d, cuda_ptr array)
+{
+    if (array != 0) {
+        (void)d->api.cu_free(array);
+    }
+}
+
+/* Allocates memory on the GPU and fills it with zeros. *ret is to be freed also after a failure. */
+static int device_new_array(const struct device *d, size_t bytes, cuda_ptr *ret, struct err *err)
+{
+    const int r = cuda_check(&d->api, d->api.cu_alloc(ret, bytes), "cuMemAlloc", err);
+    return r < 0 ? r : cuda_check(&d->api, d->api.cu_set_bytes(*ret, 0, bytes), "cuMemsetD8", err);
+}
+
+/* After a failure NCCL may still be at work on the GPU, and every call that frees memory or a stream
+ * waits for it: then call none of them, and end the process. */
+static void device_close(struct device *d)
+{
+    const struct nccl_api *api = &d->api;
+    if (d->stream != NULL) {
+        (void)api->cu_stream_destroy(d->stream);
+    }
+    if (d->context != NULL) {
+        (void)api->cu_context_release(d->device);
+    }
+    nccl_api_unload(&d->api);
+}
+
+/* An address on the GPU as NCCL takes it. */
+static void *device_at(cuda_ptr ptr)
+{
+    return (void *)(uintptr_t)ptr;
+}
+
+/* Convert the unique id to numbers and back, a byte each: a sum with zeros is exact. */
+static void id_to_numbers(const struct nccl_id *id, float ret[static NCCL_ID_BYTES])
+{
+    for (size_t i = 0; i < NCCL_ID_BYTES; i++) {
+        ret[i] = (float)(unsigned char)id->bytes[i];
+    }
+}
+
+static void id_from_numbers(const float numbers[static NCCL_ID_BYTES], struct nccl_id *ret)
+{
+    for (size_t i = 0; i < NCCL_ID_BYTES; i++) {
+        ret->bytes[i] = (char)(unsigned char)numbers[i];
+    }
+}
+
+/* ---- the exchange ---- */
 
 struct nccl {
     struct exchange base;
     struct exchange_ring_params params; /* those of the caller */
     struct exchange *ring;              /* owned */
-    struct nccl_device gpu;
+    struct device gpu;
     struct nccl_watch watch;
     uint32_t n_ranks, rank;
     nccl_comm comm; /* NULL until the ranks are connected */
@@ -80,30 +193,6 @@ static int finish_call(struct nccl *x, int r, struct err *err)
     return r < 0 ? fail(x, r, err) : 0;
 }
 
-/* The watch calls the next three functions in its thread. */
-static bool knows_cause(void *ctx)
-{
-    const struct nccl *x = ctx;
-    struct exchange_fault fault;
-    x->ring->ops->fault(x->ring, &fault);
-    return fault.exit_code != 0;
-}
-
-static void report_to_peers(void *ctx, const char *why)
-{
-    struct nccl *x = ctx;
-    x->ring->ops->abandon(x->ring, EXIT_WORKER_RESOURCE, why);
-}
-
-static void give_up(void *ctx, const char *why)
-{
-    const struct nccl *x = ctx;
-    const struct exchange_fault fault = {.exit_code = EXIT_WORKER_RESOURCE};
-    if (x->params.owner.on_fault != NULL) {
-        x->params.owner.on_fault(x->params.owner.ctx, &fault, why);
-    }
-}
-
 /* ---- the beginning ---- */
 
 /* The ring calls this in place of an optimiser. */
@@ -120,10 +209,10 @@ static int share_id(struct nccl *x, struct nccl_id *id, struct err *err)
     float mine[NCCL_ID_BYTES] = {0}, sums[NCCL_ID_BYTES] = {0};
     struct exchange_times times;
     if (x->rank == 0) {
-        nccl_id_to_numbers(id, mine);
+        id_to_numbers(id, mine);
     }
     const int r = exchange_round(x->ring, mine, sums, &times, err);
-    nccl_id_from_numbers(sums, id);
+    id_from_numbers(sums, id);
     return r;
 }
 
@@ -131,11 +220,10 @@ static int init_rank(struct nccl *x, struct err *err)
 {
     const struct nccl_api *api = &x->gpu.api;
     struct nccl_id id = {{0}};
-    int r = nccl_device_begin(&x->gpu, err);
+    int r = device_begin(&x->gpu, err);
     /* NCCL adds what follows the last parameter too: zeros. */
-    r = r < 0 ? r
-              : nccl_device_new_array(&x->gpu, x->n_ranks * x->chunk * sizeof(float), &x->all, err);
-    r = r < 0 ? r : nccl_device_new_array(&x->gpu, x->chunk * sizeof(float), &x->own, err);
+    r = r < 0 ? r : device_new_array(&x->gpu, x->n_ranks * x->chunk * sizeof(float), &x->all, err);
+    r = r < 0 ? r : device_new_array(&x->gpu, x->chunk * sizeof(float), &x->own, err);
     if (r >= 0 && x->rank == 0) {
         r = nccl_check(api, api->get_unique_id(&id), "ncclGetUniqueId", err);
     }
@@ -191,7 +279,7 @@ static void nccl_ready(struct exchange *exchange, size_t offset)
         return;
     }
     struct err err;
-    const struct nccl_device *gpu = &x->gpu;
+    const struct device *gpu = &x->gpu;
     const int r = cuda_check(
         &gpu->api,
         gpu->api.cu_copy_to_device(x->all + offset * sizeof(float), x->grads + offset,
@@ -208,7 +296,7 @@ static int reduce(struct nccl *x, size_t n_own, struct err *err)
     const struct nccl_api *api = &x->gpu.api;
     nccl_watch_begin(&x->watch, "ncclReduceScatter", x->comm);
     int r = nccl_check(api,
-                       api->reduce_scatter(nccl_device_at(x->all), nccl_device_at(x->own), x->chunk,
+                       api->reduce_scatter(device_at(x->all), device_at(x->own), x->chunk,
                                            NCCL_FLOAT32, NCCL_SUM, x->comm, x->gpu.stream),
                        "ncclReduceScatter", err);
     if (r >= 0 && n_own > 0) {
@@ -231,7 +319,7 @@ static int gather(struct nccl *x, float *own, size_t n_own, struct err *err)
                          "cuMemcpyHtoDAsync", err);
     r = r < 0 ? r
               : nccl_check(api,
-                           api->all_gather(nccl_device_at(x->own), nccl_device_at(x->all), x->chunk,
+                           api->all_gather(device_at(x->own), device_at(x->all), x->chunk,
                                            NCCL_FLOAT32, x->comm, x->gpu.stream),
                            "ncclAllGather", err);
     r = r < 0 ? r
@@ -318,7 +406,7 @@ static void nccl_fault(const struct exchange *exchange, struct exchange_fault *r
     ring->ops->fault(ring, ret);
 }
 
-/* After a failure NCCL may still be at work on the GPU: see nccl_device_close. */
+/* After a failure NCCL may still be at work on the GPU: see device_close. */
 static void close_device(struct nccl *x)
 {
     if (x->comm != NULL && x->result < 0) {
@@ -327,9 +415,9 @@ static void close_device(struct nccl *x)
     if (x->comm != NULL) {
         (void)x->gpu.api.comm_destroy(x->comm); /* the process ends */
     }
-    nccl_device_free_array(&x->gpu, x->all);
-    nccl_device_free_array(&x->gpu, x->own);
-    nccl_device_close(&x->gpu);
+    device_free_array(&x->gpu, x->all);
+    device_free_array(&x->gpu, x->own);
+    device_close(&x->gpu);
 }
 
 static void nccl_free(struct exchange *exchange)
@@ -362,7 +450,7 @@ static const struct exchange_ops nccl_ops = {
 static int open_all(struct nccl *x, struct err *err)
 {
     struct exchange_ring_params ring = x->params;
-    int r = nccl_device_open(&x->gpu, x->rank, err);
+    int r = device_open(&x->gpu, x->rank, err);
     if (r < 0) {
         fd_close(&ring.gang.listen_fd); /* nothing came there */
         return err_wrap(err, r, "transport Nccl");
@@ -372,12 +460,10 @@ static int open_all(struct nccl *x, struct err *err)
     r = exchange_ring_new(&ring, &x->ring, err);
     const struct nccl_watch_params watch = {
         .api = &x->gpu.api,
+        .ring = x->ring,
+        .owner = &x->params.owner,
         .limit_ns = ring.gang.rendezvous_ns,
         .peer_ns = heartbeat_limit_ns(ring.gang.silence_ns) + HEARTBEAT_PERIOD_NS,
-        .knows_cause = knows_cause,
-        .report = report_to_peers,
-        .give_up = give_up,
-        .ctx = x,
     };
     return r < 0 ? r : nccl_watch_start(&x->watch, &watch, err);
 }
@@ -388,7 +474,6 @@ int exchange_nccl_new(const struct exchange_ring_params *ring, struct exchange *
     struct nccl *x = xnew(struct nccl);
     x->base.ops = &nccl_ops;
     x->params = *ring;
-    x->gpu = NCCL_DEVICE_INIT;
     x->n_ranks = ring->slices.n_servers;
     x->rank = ring->gang.self.index;
     x->n = ring->slices.n_params;

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/exit_code.h"
 #include "base/fd.h"
 #include "base/mem.h"
 #include "worker/comm/link/comm_thread.h"
@@ -60,11 +61,19 @@ static void look(struct nccl_watch *w, bool *ret_may_be_peer)
     w->err = err;
 }
 
-/* Called with the mutex held. True if whoever watches the peers has found the cause. */
+/* True if the ring has found the fault of a peer, which ends this rank. */
+static bool knows_cause(const struct nccl_watch *w)
+{
+    struct exchange_fault fault;
+    w->params.ring->ops->fault(w->params.ring, &fault);
+    return fault.exit_code != 0;
+}
+
+/* Called with the mutex held. Waits for the ring to find the fault of a peer. */
 static bool is_of_peer(struct nccl_watch *w)
 {
     const int64_t until_ns = clock_monotonic_ns() + w->params.peer_ns;
-    while (!w->params.knows_cause(w->params.ctx)) {
+    while (!knows_cause(w)) {
         if (w->stops || clock_monotonic_ns() >= until_ns) {
             return false;
         }
@@ -117,7 +126,7 @@ static void end_call(struct nccl_watch *w)
     const struct err err = w->err; /* it does not change any more */
     const nccl_comm comm = w->comm;
     (void)pthread_mutex_unlock(&w->mutex);
-    p.report(p.ctx, err.msg);
+    p.ring->ops->abandon(p.ring, EXIT_WORKER_RESOURCE, err.msg);
     const int64_t until_ns = clock_monotonic_ns() + NCCL_WATCH_BACK_NS;
     if (comm != NULL) {
         abort_comm(p.api, comm);
@@ -126,9 +135,10 @@ static void end_call(struct nccl_watch *w)
     while (w->what != NULL && clock_monotonic_ns() < until_ns) {
         wait_a_little(w);
     }
-    if (w->what != NULL) {
+    if (w->what != NULL && p.owner->on_fault != NULL) {
+        const struct exchange_fault fault = {.exit_code = EXIT_WORKER_RESOURCE};
         (void)pthread_mutex_unlock(&w->mutex);
-        p.give_up(p.ctx, err.msg);
+        p.owner->on_fault(p.owner->ctx, &fault, err.msg);
         (void)pthread_mutex_lock(&w->mutex);
     }
 }

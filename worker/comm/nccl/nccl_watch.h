@@ -6,11 +6,11 @@
  *
  *             begin                 NCCL reports an error, or the limit is over
  *     (idle) -------> (under way) ------------------------------------------------> (ended)
- *        ^               |                1. wait: if it is a peer's fault and `knows_cause`
- *        |               |                   says so, do nothing more
- *        +---------------+                2. `report`, ncclCommAbort
+ *        ^               |                1. wait: if the ring finds the fault of a peer, do
+ *        |               |                   nothing more
+ *        +---------------+                2. report to the peers, ncclCommAbort
  *               end                       3. `end` returns the error; if it is not called soon,
- *                                            `give_up`
+ *                                            `on_fault`
  *
  * NCCL may also find an error between two calls, and refuse the next one with it.
  * Then `end` does step 1.
@@ -21,24 +21,20 @@
 #include <pthread.h>
 #include <stdbool.h>
 
+#include "worker/comm/exchange.h"
 #include "worker/comm/nccl/nccl_api.h"
 
 /* How long the caller may take to come back when the communicator is being aborted. */
 #define NCCL_WATCH_BACK_NS INT64_C(2000000000)
 
-struct nccl_watch_params {
-    const struct nccl_api *api; /* borrowed, like ctx, until nccl_watch_stop */
-    int64_t limit_ns;           /* of one call */
+struct nccl_watch_params { /* borrowed until nccl_watch_stop */
+    const struct nccl_api *api;
+    struct exchange *ring;              /* it watches the peers, and carries a report to them */
+    const struct exchange_owner *owner; /* on_fault ends the process */
+    int64_t limit_ns;                   /* of one call */
     /* A peer's end reaches NCCL before it can be distinguished from a failure of this rank: the
-     * code that watches peers must have found one silent by then (heartbeat.h). */
+     * ring must have found a peer silent by then (heartbeat.h). */
     int64_t peer_ns;
-    /* Is a peer's fault known, which ends this rank? Called in the watch's thread,
-     * or in nccl_watch_end. */
-    bool (*knows_cause)(void *ctx);
-    /* Called in the watch's thread. */
-    void (*report)(void *ctx, const char *why);  /* to the peers */
-    void (*give_up)(void *ctx, const char *why); /* ends the process */
-    void *ctx;
 };
 
 struct nccl_watch {
