@@ -23,11 +23,9 @@
 #include "worker/comm/exchange.h"
 #include "worker/comm/link/meet.h"
 #include "core/exchange_mode.h"
-#include "exchange/room.h"
 #include "exchange/slices.h"
 
-#define PS_SERVER_HANDSHAKE_NS INT64_C(10000000000)
-#define PS_SERVER_EARLY_BYTES ROOM_EARLY_BYTES
+#define PS_SERVER_EARLY_BYTES ((size_t)64 << 20)
 
 struct ps_server_params {
     struct meet_params gang; /* its digest: handshake_digest */

@@ -4,7 +4,6 @@
 #include <assert.h>
 
 #include "base/mem.h"
-#include "exchange/room.h"
 #include "worker/comm/link/frame.h"
 #include "worker/tensor/accumulate.h"
 #include "worker/tensor/bf16.h"
@@ -34,7 +33,8 @@ void reduce_init(struct reduce *r, uint32_t n_trainers, enum exchange_wire wire,
         const size_t bytes = lens[i] * frame_wire_bytes(wire);
         r->buffer_bytes = bytes > r->buffer_bytes ? bytes : r->buffer_bytes;
     }
-    r->max_early = room_buffers(max_early_bytes, r->buffer_bytes);
+    r->max_early = r->buffer_bytes > 0 ? max_early_bytes / r->buffer_bytes : max_early_bytes;
+    r->max_early = r->max_early > 0 ? r->max_early : 1;
 }
 
 void reduce_done(struct reduce *r)
@@ -54,7 +54,7 @@ void reduce_done(struct reduce *r)
 bool reduce_has_room(const struct reduce *r, size_t i, uint32_t trainer)
 {
     const bool is_wanted_next = i == r->first && trainer == r->slices[i].next;
-    return room_is_free(r->max_early, r->n_reserved, trainer, is_wanted_next);
+    return trainer == 0 || r->n_reserved + (is_wanted_next ? 0 : 1) < r->max_early;
 }
 
 void reduce_reserve(struct reduce *r, size_t i, uint32_t trainer)
