@@ -39,8 +39,7 @@ static int write_summary(struct report *report, struct ps_server_stats *stats, s
         .steps = (uint32_t)stats->n_rounds,
         .bytes_tx = stats->bytes_tx,
         .bytes_rx = stats->bytes_rx,
-        .cpu_ns =
-            stats->receive.cpu_ns + stats->update.cpu_ns + stats->send.cpu_ns + stats->wait.cpu_ns,
+        .cpu_ns = stats->cpu_ns,
         .last = {stats->last_trainer, stats->n_last, stats->last_wait_ns},
         .staleness = {stats->n_stale,
                       stats->n_stale > 0 ? (double)stats->staleness_sum / (double)stats->n_stale
@@ -49,10 +48,10 @@ static int write_summary(struct report *report, struct ps_server_stats *stats, s
         .loss_first = NAN,
         .loss_last = NAN,
     };
-    s->phase_ns[PHASE_SEND] = stats->send.ns;
-    s->phase_ns[PHASE_WAIT] = stats->wait.ns;
-    s->phase_ns[PHASE_UPDATE] = stats->update.ns;
-    s->phase_ns[PHASE_RECEIVE] = stats->receive.ns;
+    s->phase_ns[PHASE_SEND] = stats->send_ns;
+    s->phase_ns[PHASE_WAIT] = stats->wait_ns;
+    s->phase_ns[PHASE_UPDATE] = stats->update_ns;
+    s->phase_ns[PHASE_RECEIVE] = stats->receive_ns;
     report->step_ns.len = stats->n_rounds;
     report->step_ns.items = take_ptr(stats->round_ns);
     return report_summary(report, err);

@@ -146,20 +146,13 @@ static void check_server(const struct rig *rig, const struct optimiser *o,
     assert_between("the rounds sum to the duration", s->duration_ns, rounds_ns, s->duration_ns);
     assert_between("duration: what the trainers see", applied_ns + late_ns, s->duration_ns,
                    trainers[1].end_ns - trainers[1].begin_ns);
-    assert_between("receive", 0, s->receive.ns, s->duration_ns - applied_ns);
-    assert_between("send", 0, s->send.ns, s->duration_ns - applied_ns);
-    assert_between("wait", 0, s->wait.ns, s->duration_ns - applied_ns);
-    assert_between("update", applied_ns, s->update.ns, s->duration_ns);
+    assert_between("receive", 0, s->receive_ns, s->duration_ns - applied_ns);
+    assert_between("send", 0, s->send_ns, s->duration_ns - applied_ns);
+    assert_between("wait", 0, s->wait_ns, s->duration_ns - applied_ns);
+    assert_between("update", applied_ns, s->update_ns, s->duration_ns);
     assert_between("the phases sum to the duration", s->duration_ns,
-                   s->receive.ns + s->send.ns + s->wait.ns + s->update.ns, s->duration_ns);
-    const int64_t receive_cpu_ns = s->receive.cpu_ns, send_cpu_ns = s->send.cpu_ns;
-    /* A lap reads one clock after the other, which costs microseconds under a sanitizer. */
-    assert_between("CPU of update", applied_cpu_ns, s->update.cpu_ns, s->update.ns + MS);
-    assert_between("CPU of receive", 1, receive_cpu_ns, s->receive.ns + MS);
-    assert_between("CPU of send", 1, send_cpu_ns, s->send.ns + MS);
-    assert_between("CPU of all", 1,
-                   receive_cpu_ns + send_cpu_ns + s->wait.cpu_ns + s->update.cpu_ns,
-                   rig->servers[0].cpu_ns);
+                   s->receive_ns + s->send_ns + s->wait_ns + s->update_ns, s->duration_ns);
+    assert_between("CPU", applied_cpu_ns, s->cpu_ns, rig->servers[0].cpu_ns);
 }
 
 static void check_bytes(const struct rig *rig)

@@ -66,8 +66,8 @@ struct ps_server { /* one thread */
     struct ps_last *lasts; /* (n_trainers) owned; of the measured rounds */
 
     bool measuring;
-    int64_t barrier_ns, round_began_ns;
-    int64_t lap_ns, lap_cpu_ns; /* up to where phases are counted */
+    int64_t barrier_ns, barrier_cpu_ns, round_began_ns;
+    int64_t lap_ns; /* up to where phases are counted */
     uint64_t barrier_bytes_tx, barrier_bytes_rx;
     VEC(int64_t) round_ns;
     struct ps_server_stats stats;      /* of the current phases */
@@ -86,9 +86,9 @@ int ps_round_frame(void *server, struct conn *c, const struct frame *f, const ui
                    struct err *err);
 /* Once in a turn: in Async, trainers that are stuck do not hold up the others. */
 void ps_round_look(struct ps_server *s);
-/* Counts the time since the last call as time of `phase`, one of s->stats. Every moment from the
+/* Adds the time since the last call to *phase_ns, one of s->stats. Every moment from the
  * barrier to the end of the last round is counted once. */
-void ps_round_lap(struct ps_server *s, struct ps_server_time *phase);
+void ps_round_lap(struct ps_server *s, int64_t *phase_ns);
 /* Trainer t's gradients of the round are complete. Its round is the current one: no trainer offers
  * the next one before it has all parameters of this one. */
 void ps_round_note_arrival(struct ps_server *s, uint32_t t);

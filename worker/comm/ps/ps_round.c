@@ -215,10 +215,11 @@ static void end_round(struct ps_server *s)
     if (!s->measuring) {
         return;
     }
-    ps_round_lap(s, &s->stats.receive);
+    ps_round_lap(s, &s->stats.receive_ns);
     *vec_push(&s->round_ns) = s->lap_ns - s->round_began_ns;
     s->round_began_ns = s->lap_ns;
     s->stats.duration_ns = s->lap_ns - s->barrier_ns;
+    s->stats.cpu_ns = clock_thread_cpu_ns() - s->barrier_cpu_ns;
     s->stats.staleness_sum = s->single.staleness_sum;
     s->stats.staleness_max = s->single.staleness_max;
     s->stats.n_stale = s->single.n_gradients;
@@ -238,10 +239,10 @@ static void finish_slice(struct ps_server *s, size_t i)
     const struct ps_server_params *p = &s->params;
     struct slice slice = own_slice(s, i);
     float *params = p->params + s->param_offsets[i];
-    ps_round_lap(s, &s->stats.receive); /* this function is called while reading */
+    ps_round_lap(s, &s->stats.receive_ns); /* this function is called while reading */
     p->apply(p->apply_ctx, s->round + 1, s->first_param + s->param_offsets[i], slice.len, params,
              reduce_sum(&s->reduce, i), 1.0f / (float)p->n_trainers);
-    ps_round_lap(s, &s->stats.update);
+    ps_round_lap(s, &s->stats.update_ns);
 
     if (s->narrowed != NULL) {
         bf16_narrow(s->narrowed + s->param_offsets[i], params, slice.len);
@@ -261,10 +262,10 @@ static void apply_single(struct ps_server *s, size_t i, uint32_t t, void *grad)
 {
     const struct ps_server_params *p = &s->params;
     const size_t offset = s->param_offsets[i], len = own_slice(s, i).len;
-    ps_round_lap(s, &s->stats.receive); /* this function is called while reading */
+    ps_round_lap(s, &s->stats.receive_ns); /* this function is called while reading */
     const uint64_t version = ps_single_arrived(&s->single, t, i, grad, len);
     p->apply(p->apply_ctx, version, s->first_param + offset, len, p->params + offset, grad, 1.0f);
-    ps_round_lap(s, &s->stats.update);
+    ps_round_lap(s, &s->stats.update_ns);
     ps_single_drop(&s->single, grad);
     flow_offer(&s->down, t, s->down.links[t].ready + 1);
     s->n_complete++;
@@ -447,7 +448,7 @@ static int on_ready(struct ps_server *s, struct ps_peer *peer, struct err *err)
     }
     s->measuring = true;
     s->barrier_ns = s->round_began_ns = s->lap_ns = clock_monotonic_ns();
-    s->lap_cpu_ns = clock_thread_cpu_ns();
+    s->barrier_cpu_ns = clock_thread_cpu_ns();
     s->stats = (struct ps_server_stats){0};
     s->single.staleness_sum = s->single.staleness_max = s->single.n_gradients = 0;
     ps_round_bytes(s, &s->barrier_bytes_tx, &s->barrier_bytes_rx);

@@ -228,19 +228,19 @@ static int one_turn(struct ps_server *s, struct err *err)
     _cleanup_(freep) struct pollfd *fds =
         xnew_array(struct pollfd, s->params.n_trainers + s->meet.guests.len + 3);
     const int has_news = wait_turn(s, fds, err);
-    ps_round_lap(s, &s->stats.wait);
+    ps_round_lap(s, &s->stats.wait_ns);
     s->meet.now_ns = s->lap_ns;
     int r = has_news < 0 ? has_news : meet_check_self(&s->meet, err);
     r = r < 0 || !has_news ? r : take_news(s, err);
     r = r < 0 ? r : read_all(s, fds, err);
-    ps_round_lap(s, &s->stats.receive);
+    ps_round_lap(s, &s->stats.receive_ns);
     r = r < 0 ? r : check_life(s, err);
     if (r >= 0) {
         ps_round_look(s);
         r = write_all(s, err);
     }
     r = r < 0 ? r : check_rendezvous(s, err);
-    ps_round_lap(s, &s->stats.send);
+    ps_round_lap(s, &s->stats.send_ns);
     return r;
 }
 
@@ -285,7 +285,6 @@ static void *serve(void *server)
     int r = s->wake_fd < 0 ? err_set_errno(&err, -s->wake_fd, "eventfd") : 0;
     meet_begin(&s->meet);
     s->lap_ns = s->meet.now_ns;
-    s->lap_cpu_ns = clock_thread_cpu_ns();
     while (r >= 0 && s->n_gone < s->params.n_trainers) {
         r = one_turn(s, &err);
     }

@@ -47,15 +47,16 @@ struct ps_server_time {
 };
 
 /* Measured from the barrier to the end of the last round. The four phases add up to the duration.
- * CPU times, bytes and counts are those of all threads, times and the last trainer those of the
+ * CPU time, bytes and counts are those of all threads, times and the last trainer those of the
  * first one: trainers begin a step on all threads together. Sending the last parameters and waiting
  * for the goodbyes are after it. */
 struct ps_server_stats {
     int64_t duration_ns;
-    struct ps_server_time receive; /* reading, checking and adding */
-    struct ps_server_time update;  /* in `apply` */
-    struct ps_server_time send;
-    struct ps_server_time wait;  /* in poll */
+    int64_t receive_ns; /* reading, checking and adding */
+    int64_t update_ns;  /* in `apply` */
+    int64_t send_ns;
+    int64_t wait_ns;             /* in poll */
+    int64_t cpu_ns;              /* system calls included */
     uint64_t bytes_tx, bytes_rx; /* from the barrier to the goodbyes */
     int64_t *round_ns;           /* (n_rounds) owned: end of the round before, or barrier, to end */
     size_t n_rounds;

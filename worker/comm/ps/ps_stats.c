@@ -3,13 +3,11 @@
 #include "base/vec_walk.h"
 #include "worker/comm/ps/ps_internal.h"
 
-void ps_round_lap(struct ps_server *s, struct ps_server_time *phase)
+void ps_round_lap(struct ps_server *s, int64_t *phase_ns)
 {
-    const int64_t now_ns = clock_monotonic_ns(), cpu_ns = clock_thread_cpu_ns();
-    phase->ns += now_ns - s->lap_ns;
-    phase->cpu_ns += cpu_ns - s->lap_cpu_ns;
+    const int64_t now_ns = clock_monotonic_ns();
+    *phase_ns += now_ns - s->lap_ns;
     s->lap_ns = now_ns;
-    s->lap_cpu_ns = cpu_ns;
 }
 
 void ps_round_note_arrival(struct ps_server *s, uint32_t t)
@@ -63,10 +61,7 @@ void ps_round_stats(struct ps_server *threads, uint32_t n, struct ps_server_stat
         ret->staleness_max =
             one->staleness_max > ret->staleness_max ? one->staleness_max : ret->staleness_max;
         if (i > 0) { /* *ret has those of the first */
-            ret->receive.cpu_ns += one->receive.cpu_ns;
-            ret->update.cpu_ns += one->update.cpu_ns;
-            ret->send.cpu_ns += one->send.cpu_ns;
-            ret->wait.cpu_ns += one->wait.cpu_ns;
+            ret->cpu_ns += one->cpu_ns;
             ret->staleness_sum += one->staleness_sum;
             ret->n_stale += one->n_stale;
         }
