@@ -1,6 +1,8 @@
 /* See fault_gang.h. */
 #include "fault_gang.h"
 
+#include <errno.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -104,15 +106,18 @@ static int listen_all(struct fault_gang *g, struct err *err)
     /* Of this gang alone, so that no other one listens at the port of a process that has ended. */
     (void)snprintf(host, sizeof(host), "127.%d.%d.%d", pid >> 16 & 255, pid >> 8 & 255, pid & 255);
     for (uint32_t i = 0; i < n; i++) {
-        uint16_t port;
+        struct sockaddr_in bound;
+        socklen_t len = sizeof(bound);
         (void)snprintf(text, sizeof(text), "%s:0", host);
         int r = net_addr_parse(text, &g->addrs[i], err);
         g->listeners[i] = r < 0 ? r : net_listen(&g->addrs[i], err);
-        r = g->listeners[i] < 0 ? g->listeners[i] : net_port(g->listeners[i], &port, err);
-        if (r < 0) {
-            return r;
+        if (g->listeners[i] < 0) {
+            return g->listeners[i];
         }
-        (void)snprintf(text, sizeof(text), "%s:%u", host, port);
+        if (getsockname(g->listeners[i], (struct sockaddr *)&bound, &len) < 0) {
+            return err_set_errno(err, errno, "getsockname");
+        }
+        (void)snprintf(text, sizeof(text), "%s:%u", host, ntohs(bound.sin_port));
         r = net_addr_parse(text, &g->addrs[i], err);
         if (r < 0) {
             return r;

@@ -1,9 +1,11 @@
 /* A gang in one process, see exchange_rig.h. */
 #include "exchange_rig.h"
 
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -48,6 +50,18 @@ void rig_gradient(float *grad, size_t n, uint32_t trainer, uint64_t step)
     }
 }
 
+uint16_t rig_port(int fd)
+{
+    struct sockaddr_storage ss;
+    socklen_t len = sizeof(ss);
+    if (getsockname(fd, (struct sockaddr *)&ss, &len) < 0) {
+        abort();
+    }
+    const struct sockaddr_in *in4 = (const struct sockaddr_in *)&ss;
+    const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)&ss;
+    return ntohs(ss.ss_family == AF_INET6 ? in6->sin6_port : in4->sin_port);
+}
+
 struct frame_id rig_id(enum role role, uint32_t index)
 {
     return (struct frame_id){frame_run_id(RIG_RUN, 0, 0), 0, role, index};
@@ -86,7 +100,7 @@ void rig_init(struct rig *r, size_t n_params, uint32_t n_servers, uint32_t n_tra
         check(net_addr_parse("127.0.0.1:0", &addr, &err), &err);
         server->listen_fd = net_listen(&addr, &err);
         check(server->listen_fd, &err);
-        check(net_port(server->listen_fd, &server->port, &err), &err);
+        server->port = rig_port(server->listen_fd);
         float *own = xnew_array(float, slices_process_params(&r->slices, s, rig_threads) + 1);
         size_t at = 0;
         for (uint32_t i = s; i < n_servers * rig_threads; i += n_servers) { /* i: a thread */

@@ -49,6 +49,8 @@ void rig_init_params(float *params, size_t n);
 /* A trainer's gradient of a step: odd values of very different size. */
 void rig_gradient(float *grad, size_t n, uint32_t trainer, uint64_t step);
 
+/* Returns the port that a socket is bound to. */
+uint16_t rig_port(int fd);
 struct frame_id rig_id(enum role role, uint32_t index);
 /* Binds free ports. max_bytes of a slice: 0 for the default. */
 void rig_init(struct rig *r, size_t n_params, uint32_t n_servers, uint32_t n_trainers,

@@ -31,13 +31,11 @@ void ring_rig_init(struct ring_rig *r, size_t n_params, uint32_t n_ranks, size_t
     for (uint32_t i = 0; i < n_ranks; i++) {
         struct net_addr addr;
         struct err err;
-        uint16_t port;
         char text[32];
         check(net_addr_parse("127.0.0.1:0", &addr, &err), &err);
         r->listen_fds[i] = net_listen(&addr, &err);
         check(r->listen_fds[i], &err);
-        check(net_port(r->listen_fds[i], &port, &err), &err);
-        (void)snprintf(text, sizeof(text), "127.0.0.1:%u", port);
+        (void)snprintf(text, sizeof(text), "127.0.0.1:%u", rig_port(r->listen_fds[i]));
         check(net_addr_parse(text, &r->addrs[i], &err), &err);
     }
 }

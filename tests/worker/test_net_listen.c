@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "tests/test.h"
+#include "tests/worker/exchange_rig.h"
 #include "worker/comm/link/net.h"
 
 static bool lacks_v6;
@@ -37,11 +38,10 @@ TEST(both_families)
         lacks_v6 = i == 1;
         struct net_addr addr;
         struct err err;
-        uint16_t port;
         assert_int_equal(net_addr_parse("[::]:0", &addr, &err), 0);
         const int fd = net_listen(&addr, &err);
         assert_true(fd >= 0);
-        assert_int_equal(net_port(fd, &port, &err), 0);
+        const uint16_t port = rig_port(fd);
         const struct sockaddr_in v4 = {.sin_family = AF_INET,
                                        .sin_port = htons(port),
                                        .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};

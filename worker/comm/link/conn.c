@@ -165,11 +165,6 @@ void conn_send_payload(struct conn *c, const struct frame *f, const void *payloa
     }
 }
 
-bool conn_has_bulk(const struct conn *c)
-{
-    return c->lanes[CONN_BULK].len > 0;
-}
-
 size_t conn_n_bulk(const struct conn *c)
 {
     return c->lanes[CONN_BULK].len;
@@ -376,8 +371,10 @@ static bool is_near(struct conn *c)
     return c->is_near;
 }
 
-void conn_wake_at(struct conn *c, size_t n)
+void conn_wake_at_frame(struct conn *c)
 {
+    const size_t arrived = frame_parser_arrived(&c->rx);
+    const size_t n = arrived > 0 ? c->rx.frame.payload_len - arrived : 1;
     int room;
     socklen_t len = sizeof(room);
     if (!is_near(c) || getsockopt(c->fd, SOL_SOCKET, SO_RCVBUF, &room, &len) < 0) {
@@ -390,12 +387,6 @@ void conn_wake_at(struct conn *c, size_t n)
                          sizeof(low)); /* or it wakes for less */
         c->wake_bytes = low;
     }
-}
-
-void conn_wake_at_frame(struct conn *c)
-{
-    const size_t arrived = frame_parser_arrived(&c->rx);
-    conn_wake_at(c, arrived > 0 ? c->rx.frame.payload_len - arrived : 1);
 }
 
 void conn_limit_unsent(struct conn *c, size_t n)

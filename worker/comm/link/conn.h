@@ -60,7 +60,7 @@ struct conn {
     enum exchange_wire wire; /* of slices, in both directions; set it after conn_init */
     uint64_t bytes_tx, bytes_rx;
     bool is_near;   /* the peer answers within a millisecond */
-    int wake_bytes; /* conn_wake_at; 0: nothing was said */
+    int wake_bytes; /* the mark of conn_wake_at_frame; 0 before the first call */
     short watched;  /* the events that a conn_set waits for; 0 if no set has the connection */
     int set_fd;     /* if one has: borrowed */
     /* Private to conn.c: */
@@ -94,15 +94,13 @@ void conn_send(struct conn *c, enum frame_type type, const void *payload, size_t
 /* Queues a frame whose `slice` is a number of slices of `step`: OFFER, CREDIT or TAKEN. */
 void conn_send_count(struct conn *c, enum frame_type type, uint64_t step, uint32_t count);
 /* Queues a slice; *f holds step, slice and offset. `data` is borrowed until
- * conn_has_bulk is false. The numbers of the connection's wire and their CRC are computed when the
+ * conn_n_bulk is 0. The numbers of the connection's wire and their CRC are computed when the
  * transmission begins. */
 void conn_send_slice(struct conn *c, const struct frame *f, const float *data, size_t n);
 /* The same with a payload that is in the format of the wire already, and its CRC. */
 void conn_send_payload(struct conn *c, const struct frame *f, const void *payload, size_t len,
                        uint32_t crc);
-/* True while slices are queued or being sent. */
-bool conn_has_bulk(const struct conn *c);
-/* How many they are. */
+/* The number of slices that are queued or being sent. */
 size_t conn_n_bulk(const struct conn *c);
 bool conn_wants_tx(const struct conn *c);
 /* Drops every queued frame whose transmission has not begun. */
@@ -118,13 +116,10 @@ int conn_pump_rx(struct conn *c, int64_t now_ns, size_t budget, const struct con
 
 /* What to poll for: to read, and to send what is queued. */
 struct pollfd conn_watch(const struct conn *c);
-/* From now on poll wakes whoever waits to read when n bytes have come, or as many as the socket's
- * buffer holds well, or the stream has ended; before the first call, and where the peer is far
- * away, when any have. A wake-up costs more than to read 64 KiB. What is less waits for the
- * caller's next look. */
-void conn_wake_at(struct conn *c, size_t n);
-/* When the frame that has begun is whole, or the next one begins. Read at each tick all the same: a
- * part is a sign of life. */
+/* From now on poll wakes a reader when the frame that has begun is whole, or as much of it has come
+ * as the socket's buffer holds well, or the next frame begins, or the stream has ended; before the
+ * first call, and where the peer is far away, when any byte has come. A wake-up costs more than to
+ * read 64 KiB. Read at each tick all the same: a part is a sign of life. */
 void conn_wake_at_frame(struct conn *c);
 
 /* From now on the kernel holds little more than n bytes that it has not sent. Without a limit it

@@ -106,19 +106,6 @@ int net_listen(const struct net_addr *addr, struct err *err)
     return r < 0 ? err_set_errno(err, -r, "bind %s", addr->text) : r;
 }
 
-int net_port(int fd, uint16_t *ret, struct err *err)
-{
-    struct sockaddr_storage ss;
-    socklen_t len = sizeof(ss);
-    if (getsockname(fd, (struct sockaddr *)&ss, &len) < 0) {
-        return err_set_errno(err, errno, "getsockname");
-    }
-    const struct sockaddr_in *in4 = (const struct sockaddr_in *)&ss;
-    const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)&ss;
-    *ret = ntohs(ss.ss_family == AF_INET6 ? in6->sin6_port : in4->sin_port);
-    return 0;
-}
-
 int net_accept(struct net_listener *l, int64_t now_ns, struct err *err)
 {
     while (net_listener_poll(l, now_ns) >= 0) {

@@ -19,8 +19,6 @@ int net_addr_parse(const char *text, struct net_addr *ret, struct err *err);
 
 /* Returns a listening, non-blocking socket. */
 int net_listen(const struct net_addr *addr, struct err *err);
-/* The port that a socket is bound to. */
-int net_port(int fd, uint16_t *ret, struct err *err);
 /* A listening socket. While no descriptor (or memory) is free for another connection it rests,
  * because poll would report the one that waits again and again.
  *

@@ -46,7 +46,7 @@ static void begin_round(struct client *c)
 
 static bool has_sent_all(const struct client *c, const struct link *l)
 {
-    return l->n_sent >= c->params.slices.n / n_links(c) && !conn_has_bulk(&l->peer.conn);
+    return l->n_sent >= c->params.slices.n / n_links(c) && conn_n_bulk(&l->peer.conn) == 0;
 }
 
 /* Called after each write: records when the last gradient was handed to the kernel. */

@@ -436,7 +436,7 @@ bool ring_round_has_sent_all(const struct ring *r)
 bool ring_round_is_done(const struct ring *r)
 {
     return r->round.n_new == r->params.slices.n && ring_round_has_sent_all(r) &&
-           !conn_has_bulk(&r->next.conn);
+           conn_n_bulk(&r->next.conn) == 0;
 }
 
 void ring_round_next(struct ring *r)
