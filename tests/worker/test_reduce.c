@@ -5,7 +5,6 @@
 #include "exchange/flow.h"
 #include "worker/comm/link/heartbeat.h"
 #include "worker/comm/ps/reduce.h"
-#include "worker/comm/link/watchdog.h"
 #include "worker/tensor/accumulate.h"
 #include "worker/tensor/bf16.h"
 

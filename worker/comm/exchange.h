@@ -29,7 +29,7 @@ struct exchange_fault {
 
 /* Of an exchange with a communication thread: who calls it. */
 struct exchange_owner {
-    bool watches_main; /* the caller is the main thread and computes; see watchdog.h */
+    bool watches_main; /* the caller is the main thread and computes; see struct watchdog */
     /* (n_checksums, slices.n) CRC-32Cs that the parameters of the first steps must have, kept by
      * the caller; the exchange checks each slice when it arrives. The peer that sends different
      * parameters is reported as the cause: a server, or the rank before, which owns the slice or

@@ -16,7 +16,7 @@
 #include "exchange/slices.h"
 #include "worker/comm/exchange.h"
 #include "worker/comm/link/fault.h"
-#include "worker/comm/link/watchdog.h"
+#include "worker/comm/link/heartbeat.h"
 
 enum mailbox_job { JOB_NONE, JOB_ROUND, JOB_BARRIER, JOB_GOODBYE, JOB_ABANDON };
 
