@@ -289,7 +289,7 @@ static void close_trainer(struct trainer *v)
     }
 }
 
-/* As client_loop.c begins and ends jobs. */
+/* As exchange_ps.c begins and ends jobs. */
 static void begin_job(struct trainer *v, enum mailbox_job job)
 {
     if (v->c.box.doing != JOB_NONE) {

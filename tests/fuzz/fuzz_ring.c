@@ -224,7 +224,7 @@ static void close_gang(struct gang *g)
     conn_close(&g->prev.conn);
 }
 
-/* As ring_loop.c begins and ends jobs. */
+/* As exchange_ring.c begins and ends jobs. */
 static int begin_job(struct gang *g, enum mailbox_job job, struct err *err)
 {
     struct ring *r = &g->r;

@@ -1,5 +1,5 @@
-/* Shared by the files of the trainer's side: exchange_ps.c (its life), client_loop.c (the
- * communication thread), client_link.c (the connection to one server). */
+/* Shared by the files of the trainer's side: exchange_ps.c (its life and the communication thread)
+ * and client_link.c (the connection to one server). */
 #pragma once
 
 #include "worker/comm/ps/exchange_ps.h"
@@ -42,6 +42,3 @@ void link_offer(struct client *c, struct link *l);
 /* Reports to the server how many parameters have arrived. */
 void link_tell_taken(struct client *c, struct link *l);
 int link_check_life(struct client *c, struct link *l, struct err *err);
-
-/* Defined in client_loop.c: the main function of the thread. */
-void *client_main(void *client);

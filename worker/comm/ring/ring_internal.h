@@ -1,5 +1,5 @@
-/* Shared by the files of the ring: exchange_ring.c (its life), ring_loop.c (the
- * communication thread), ring_peer.c (connections), ring_round.c (steps). */
+/* Shared by the files of the ring: exchange_ring.c (its life and the communication thread),
+ * ring_peer.c (connections), ring_round.c (steps). */
 #pragma once
 
 #include "exchange/ring_plan.h"
@@ -103,6 +103,3 @@ void ring_round_next(struct ring *r);
 /* True if the rank before, or the next one, has nothing more to do with this rank in this step. */
 bool ring_round_has_all_of_prev(const struct ring *r);
 bool ring_round_has_sent_all(const struct ring *r);
-
-/* ---- ring_loop.c: the main function of the thread ---- */
-void *ring_main(void *ring);
