@@ -249,7 +249,6 @@ static int serve(struct fault_gang *g, uint32_t i)
         .slices = g->slices,
         .early_bytes = PS_SERVER_EARLY_BYTES,
         .apply = learner_apply_adam,
-        .handshake_ns = PS_SERVER_HANDSHAKE_NS,
     };
     const size_t n_own = slices_server_params(&g->slices, i);
     struct adam adam = ADAM_DEFAULT;

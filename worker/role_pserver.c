@@ -66,7 +66,6 @@ static int run_replica(const struct role_env *e, struct report *report)
         .mode = e->mode,
         .early_bytes = PS_SERVER_EARLY_BYTES,
         .apply = e->mode.local_steps > 0 ? learner_apply_average : learner_apply_adam,
-        .handshake_ns = PS_SERVER_HANDSHAKE_NS,
     };
     struct err err = {0};
     int r = role_env_meet(e, &p.gang, &err);

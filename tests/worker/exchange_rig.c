@@ -82,7 +82,7 @@ void rig_init(struct rig *r, size_t n_params, uint32_t n_servers, uint32_t n_tra
         .slices = slices_plan(n_params, n_servers * rig_threads,
                               max_bytes > 0 ? max_bytes : SLICES_MAX_BYTES),
         .rendezvous_ns = INT64_C(20000000000),
-        .handshake_ns = PS_SERVER_HANDSHAKE_NS,
+        .handshake_ns = MEET_HANDSHAKE_NS,
         .early_bytes = PS_SERVER_EARLY_BYTES,
         .apply = rig_apply,
     };
@@ -150,7 +150,7 @@ void rig_start_server(struct rig *r, uint32_t s)
     p->apply = r->apply;
     p->apply_ctx = r->apply_ctx;
     p->gang.rendezvous_ns = r->rendezvous_ns;
-    p->handshake_ns = r->handshake_ns;
+    p->gang.handshake_ns = r->handshake_ns;
     server->is_running = true;
     if (pthread_create(&server->thread, NULL, serve, server) != 0) {
         abort();

@@ -23,9 +23,8 @@ void meet_init(struct meet *m, const struct meet_params *params)
     *m = (struct meet){
         .params = *params,
         .listener = {.fd = params->listen_fd},
-        .handshake_ns = MEET_HANDSHAKE_NS,
-        .late = MEET_LATE,
     };
+    m->params.handshake_ns = params->handshake_ns > 0 ? params->handshake_ns : MEET_HANDSHAKE_NS;
 }
 
 void meet_begin(struct meet *m)
@@ -452,7 +451,10 @@ static int guest_turn(struct meet *m, const struct meet_host *host, struct meet_
     if (!guest->is_refused && r < 0) {
         note_failed(m, guest, r, err);
     } else if (!guest->is_refused) { /* else it knows the reason */
-        note_rejected(m, guest, m->late);
+        char late[64];
+        (void)snprintf(late, sizeof(late), "the handshake took longer than %g s",
+                       (double)m->params.handshake_ns / 1e9); /* fits */
+        note_rejected(m, guest, late);
     }
     drop_guest(m, guest);
     return 0;
@@ -465,7 +467,7 @@ static int add_guest(struct meet *m, int fd, struct err *err)
     *vec_push(&m->guests) = guest;
     guest->state = MEET_HANDSHAKE;
     guest->dial.fd = -1;
-    guest->joins_by_ns = m->now_ns + m->handshake_ns;
+    guest->joins_by_ns = m->now_ns + m->params.handshake_ns;
     conn_init(&guest->conn, fd, &m->params.self);
     be(m, &guest->handshake, &guest->handshake.server);
     return auth_nonce(guest->handshake.server.nonce, err);

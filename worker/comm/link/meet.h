@@ -43,7 +43,6 @@ static inline struct meet_peer *meet_peer_of(struct conn *c)
 /* This many strangers may be connected at a time; others are closed again. */
 #define MEET_STRANGERS 64
 #define MEET_HANDSHAKE_NS INT64_C(10000000000)
-#define MEET_LATE "the handshake took too long"
 /* A message may end with the claimed name of the last rejected connection, and the reason. */
 #define MEET_REJECTED_SIZE 240
 
@@ -55,6 +54,7 @@ struct meet_params {
     int listen_fd;         /* -1 if it accepts no one. The callee owns it, also after a failure */
     int64_t rendezvous_ns; /* the time limit for all to be connected */
     int64_t silence_ns;    /* after it a peer is lost; 0 means HEARTBEAT_SILENCE_NS */
+    int64_t handshake_ns;  /* the time limit of a guest; 0 means MEET_HANDSHAKE_NS */
 };
 
 /* A process among the others of its gang. */
@@ -72,13 +72,10 @@ struct meet {
 
     /* The rest is used by a process that accepts. */
     struct net_listener listener;
-    int64_t handshake_ns;              /* the time limit of a guest */
-    const char *late;                  /* the reason for rejecting a guest after that time */
     VEC(struct meet_peer *) guests;    /* connections that have not joined; owned */
     bool has_all;                      /* all have joined; the owner of this struct sets it */
     char rejected[MEET_REJECTED_SIZE]; /* "" if no connection was rejected */
 };
-/* Sets the limits of guests to the constants above. */
 void meet_init(struct meet *m, const struct meet_params *params);
 /* Begins the rendezvous. */
 void meet_begin(struct meet *m);

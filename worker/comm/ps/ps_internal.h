@@ -45,7 +45,6 @@ struct ps_server { /* one thread */
     uint32_t number;              /* of slices.n_servers */
     size_t first_param;           /* where its slices begin in those of all threads */
     struct meet meet;
-    char late[64];             /* of meet */
     struct ps_peer **trainers; /* (n_trainers) owned; NULL: not connected yet */
     struct conn_set conns;     /* of all trainers that are connected */
     uint32_t n_joined, n_ready, n_gone;

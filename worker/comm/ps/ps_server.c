@@ -4,7 +4,6 @@
 
 #include <inttypes.h>
 #include <poll.h>
-#include <stdio.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -309,10 +308,6 @@ static void init(struct ps_server *s, const struct ps_server_params *params, uin
     s->wake_fd = wake_fd < 0 ? -errno : wake_fd; /* reported by `serve` */
     s->params.gang.listen_fd = thread == 0 ? params->gang.listen_fd : -1;
     meet_init(&s->meet, &s->params.gang);
-    s->meet.handshake_ns = params->handshake_ns;
-    s->meet.late = s->late;
-    (void)snprintf(s->late, sizeof(s->late), "the handshake took longer than %g s",
-                   (double)params->handshake_ns / 1e9); /* fits */
     s->trainers = xnew_array(struct ps_peer *, params->n_trainers);
     conn_set_init(&s->conns, params->n_trainers);
     ps_round_init(s);

@@ -38,12 +38,6 @@ struct ps_server_params {
     size_t early_bytes;      /* limit of the gradients that wait for those before them */
     exchange_apply_fn apply; /* `offset` counts in `params`; threads call it for different ranges */
     void *apply_ctx;
-    int64_t handshake_ns; /* time limit of one connection for its handshake */
-};
-
-struct ps_server_time {
-    int64_t ns;
-    int64_t cpu_ns; /* CPU time of the server's threads in it, system calls included */
 };
 
 /* Measured from the barrier to the end of the last round. The four phases add up to the duration.
