@@ -105,14 +105,15 @@ static double memory_bytes(const struct gpus *g, const struct device *d)
     return g->api.memory != NULL && g->api.memory(d->handle, &m) == 0 ? (double)m.used : NAN;
 }
 
-double rise_of(double *last, double now)
+/* By how much a counter has risen since it was *last, which becomes `now`. NaN: unknown. */
+static double rise_of(double *last, double now)
 {
     const double by = now - *last;
     *last = now;
     return by >= 0 ? by : NAN;
 }
 
-void rise_add(struct rise *rise, double by)
+static void rise_add(struct rise *rise, double by)
 {
     rise->sum += isnan(by) ? 0 : by;
     rise->gaps += isnan(by);

@@ -10,9 +10,6 @@ struct rise {
     double sum;
     unsigned gaps;
 };
-/* By how much one has risen since it was *last, which becomes `now`. NaN: unknown. */
-double rise_of(double *last, double now);
-void rise_add(struct rise *rise, double by);
 double rise_between(const struct rise *from, const struct rise *to); /* NaN: over a gap */
 double largest_of(double a, double b);                               /* NaN if one is */
 

@@ -96,11 +96,9 @@ void telemetry_figures(const struct telemetry *t, int64_t from_ns, int64_t to_ns
     if (seen_s <= 0 || seen_s < COVERED_MIN * length_s) {
         return;
     }
-    const struct telemetry_reading *last = &list[n - 1];
-    const double all = length_s / seen_s;
-    if (last->gpu.n_devices > 0) {
-        put_gpus(list, n, all * rise_between(&list->gpu.energy_j, &last->gpu.energy_j), length_s,
-                 ret);
+    const struct gpu_reading *last = &list[n - 1].gpu;
+    if (last->n_devices > 0) {
+        const double seen_j = rise_between(&list->gpu.energy_j, &last->energy_j);
+        put_gpus(list, n, length_s / seen_s * seen_j, length_s, ret);
     }
-    metrics_set(ret, "cpu_energy_j", all * rise_between(&list->cpu_j, &last->cpu_j));
 }

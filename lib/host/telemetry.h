@@ -1,11 +1,12 @@
-/* What the GPUs and CPUs of this machine did while steps were measured: readings, ten in a second,
+/* What the GPUs of this machine did while steps were measured: readings, ten in a second,
  * and the figures of a stretch of time among them (docs/results.md#power-energy-and-clocks). */
 #pragma once
 
 #include <stdint.h>
 
+#include "base/vec.h"
 #include "core/metric_set.h"
-#include "host/cpu_energy.h"
+#include "host/gpu.h"
 
 #define TELEMETRY_INTERVAL_MS 100
 #define TELEMETRY_READINGS_MIN 10    /* in the time, or nothing is said of it */
@@ -14,7 +15,6 @@
 struct telemetry_reading {
     int64_t t_ns; /* monotonic */
     struct gpu_reading gpu;
-    struct rise cpu_j;
 };
 struct telemetry { /* all zero: no reading */
     VEC(struct telemetry_reading) readings;

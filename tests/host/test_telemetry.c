@@ -1,8 +1,5 @@
-/* What is known of GPUs and CPUs over a time, by the stand-in for NVML with its faults and by
- * made-up counters of RAPL. */
-#include <ftw.h>
+/* What is known of GPUs over a time, by the stand-in for NVML with its faults. */
 #include <math.h>
-#include <sys/stat.h>
 
 #include "tests/test.h"
 #include "base/buf.h"
@@ -70,7 +67,6 @@ TEST(each_fault_is_shown_or_makes_a_figure_unknown)
         struct gpus *gpus = gpus_open(getenv(is_old ? "STAND_IN_OLD" : "STAND_IN_NEW"));
         assert_true((gpus == NULL) ==
                     (str_eq(row->name, "no driver") || str_eq(row->name, "wrong version")));
-        struct cpu_energy no_cpu = {0};
         struct telemetry t = {0};
         if (gpus != NULL) {
             gpus_choose(gpus, row->visible);
@@ -78,8 +74,6 @@ TEST(each_fault_is_shown_or_makes_a_figure_unknown)
         for (size_t k = 0; gpus != NULL && k < N_RECORDED; k++) {
             struct telemetry_reading r = {.t_ns = recorded_ns(k)};
             gpus_read(gpus, &r.gpu);
-            cpu_energy_read(&no_cpu);
-            r.cpu_j = no_cpu.joules;
             telemetry_add(&t, &r);
         }
         _cleanup_(freep) char *got = figures_of(&t, 4, 13);
@@ -90,83 +84,24 @@ TEST(each_fault_is_shown_or_makes_a_figure_unknown)
     }
 }
 
-/* What a file below root/sys/class/powercap says from now on. */
-static void say(const char *root, const char *name, const char *text)
-{
-    _cleanup_(freep) char *path = xasprintf("%s/sys/class/powercap/%s", root, name);
-    for (char *c = path + strlen(root) + 1; (c = strchr(c, '/')) != NULL; c++) {
-        *c = '\0';
-        (void)mkdir(path, 0700); /* most are there */
-        *c = '/';
-    }
-    FILE *f = fopen(path, "w");
-    assert_non_null(f);
-    assert_true(fputs(text, f) >= 0);
-    assert_int_equal(fclose(f), 0);
-}
-
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *at)
-{
-    (void)st, (void)type, (void)at;
-    return remove(path);
-}
-
-/* Two packages; what is a part of one, or has both in it, does not count. */
-TEST(energy_of_packages)
-{
-    static const struct {
-        const char *first_uj, *second_uj;
-        double rise_j; /* since the row before; -1: unknown */
-    } rows[] = {
-        {"5000000\n", "100\n", 4},       {"8000000\n", "1000100\n", 4},
-        {"1500000\n", "1000100\n", 3.5}, /* it begins again after 10 J */
-        {"1500000\n", "", -1},           {"1500000\n", "1000100\n", -1},
-        {"1600000\n", "1000100\n", 0.1}, {"1500000\n", "1000100\n", -1}, /* it was set back */
-    };
-    char root[] = "/tmp/benchd-energy-XXXXXX";
-    assert_non_null(mkdtemp(root));
-    say(root, "intel-rapl:0/name", "package-0\n");
-    say(root, "intel-rapl:0/max_energy_range_uj", "10000000\n");
-    say(root, "intel-rapl:0/energy_uj", "1000000\n");
-    say(root, "intel-rapl:0:0/name", "dram\n");
-    say(root, "intel-rapl:1/name", "psys\n");
-    say(root, "intel-rapl:2/name", "package-1\n");
-    struct cpu_energy e;
-    cpu_energy_open(root, &e);
-    assert_int_equal(e.n_packages, 0); /* the second one may not be read */
-    say(root, "intel-rapl:2/max_energy_range_uj", "10000000\n");
-    say(root, "intel-rapl:2/energy_uj", "100\n");
-    cpu_energy_open(root, &e);
-    assert_int_equal(e.n_packages, 2);
-    for (size_t i = 0; i < N_ROWS(rows); i++) {
-        const struct rise before = e.joules;
-        say(root, "intel-rapl:0/energy_uj", rows[i].first_uj);
-        say(root, "intel-rapl:2/energy_uj", rows[i].second_uj);
-        cpu_energy_read(&e);
-        const double by = rise_between(&before, &e.joules);
-        print_message("# row %zu: %g J\n", i, by);
-        assert_true(rows[i].rise_j < 0 ? isnan(by) : fabs(by - rows[i].rise_j) < 1e-9);
-    }
-    cpu_energy_close(&e);
-    assert_int_equal(nftw(root, remove_one, 8, FTW_DEPTH | FTW_PHYS), 0);
-}
-
 /* A long attempt keeps a bounded number of readings, and a gap counts although its reading is
  * gone. */
 TEST(readings_of_a_day)
 {
     struct telemetry t = {0};
     const int64_t day_ns = INT64_C(86400) * 1000000000;
-    struct telemetry_reading r = {0};
+    struct telemetry_reading r = {.gpu.n_devices = 1};
     while (r.t_ns < day_ns) {
         r.t_ns += INT64_C(1000000) * TELEMETRY_INTERVAL_MS;
-        rise_add(&r.cpu_j, r.t_ns == day_ns / 2 + 100000000 ? NAN : 10);
+        const bool is_gap = r.t_ns == day_ns / 2 + 100000000;
+        r.gpu.energy_j.sum += is_gap ? 0 : 10;
+        r.gpu.energy_j.gaps += is_gap;
         telemetry_add(&t, &r);
         assert_true(t.readings.len < TELEMETRY_READINGS_MAX);
     }
     const struct {
         int64_t from_ns, to_ns;
-        double cpu_energy_j; /* at 100 W */
+        double energy_j; /* at 100 W */
     } rows[] = {{0, day_ns / 4, 2.16e6},
                 {day_ns / 4, day_ns * 3 / 4, NAN},
                 {0, 10000000000, NAN},
@@ -174,9 +109,8 @@ TEST(readings_of_a_day)
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         struct metrics m = {0};
         telemetry_figures(&t, rows[i].from_ns, rows[i].to_ns, &m);
-        const double got = metrics_get(&m, "cpu_energy_j");
-        assert_true(isnan(rows[i].cpu_energy_j) ? isnan(got)
-                                                : fabs(got / rows[i].cpu_energy_j - 1) < 1e-9);
+        const double got = metrics_get(&m, "energy_j");
+        assert_true(isnan(rows[i].energy_j) ? isnan(got) : fabs(got / rows[i].energy_j - 1) < 1e-9);
         metrics_done(&m);
     }
     telemetry_clear(&t);

@@ -333,7 +333,6 @@ static void add_telemetry(const struct processes *l, const struct local_gang *g,
     }
     const double samples = job * (double)(to_ns - from_ns) / 1e9;
     metrics_set(ret, "energy_sample_j", metrics_get(ret, "energy_j") / samples);
-    metrics_set(ret, "cpu_sample_j", metrics_get(ret, "cpu_energy_j") / samples);
 }
 
 /* The first summary of one that trains carries what this launcher saw: its node stands for all, as

@@ -14,7 +14,6 @@ struct sampler {
     bool is_closed;   /* the timer is closed */
     uv_mutex_t mutex; /* guards what follows; held during a reading */
     struct gpus *gpus;
-    struct cpu_energy cpu;
     struct telemetry telemetry;
 };
 
@@ -23,7 +22,6 @@ static void free_if_unused(struct sampler *s)
     if (s->is_closed && !s->is_busy) {
         telemetry_clear(&s->telemetry);
         gpus_close(s->gpus);
-        cpu_energy_close(&s->cpu);
         uv_mutex_destroy(&s->mutex);
         free(s);
     }
@@ -34,11 +32,7 @@ static void work(uv_work_t *work)
     struct sampler *s = work->data;
     uv_mutex_lock(&s->mutex);
     struct telemetry_reading r = {.t_ns = clock_monotonic_ns()};
-    if (s->gpus != NULL) {
-        gpus_read(s->gpus, &r.gpu);
-    }
-    cpu_energy_read(&s->cpu);
-    r.cpu_j = s->cpu.joules;
+    gpus_read(s->gpus, &r.gpu); /* without GPUs the timer does not start */
     telemetry_add(&s->telemetry, &r);
     uv_mutex_unlock(&s->mutex);
 }
@@ -88,13 +82,10 @@ void sampler_begin(struct sampler *s)
     if (!s->is_open) {
         s->is_open = true;
         s->gpus = gpus_open(GPU_LIBRARY);
-        cpu_energy_open("", &s->cpu);
     }
     telemetry_clear(&s->telemetry);
     if (s->gpus != NULL) {
         gpus_forget(s->gpus);
-    }
-    if (s->gpus != NULL || s->cpu.n_packages > 0) {
         /* Cannot fail: the callback is not NULL, and the timer is not closing. */
         (void)uv_timer_start(&s->timer, on_timer, 0, TELEMETRY_INTERVAL_MS);
     }

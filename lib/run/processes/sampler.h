@@ -1,4 +1,4 @@
-/* Reads the GPUs and CPUs of this machine ten times a second while an attempt runs
+/* Reads the GPUs of this machine ten times a second while an attempt runs
  * (host/telemetry.h), in a thread of libuv's pool, because a reading takes some milliseconds, and
  * the loop dates lines of logs. Edge file: timer and threads of the loop, the clock. Used by
  * processes.c only. */
