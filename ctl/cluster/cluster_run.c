@@ -207,9 +207,8 @@ static enum exit_code create_run(struct cluster *c, const struct cluster_source 
 {
     const bool is_inline = !s->is_reference || args_has(&c->backend.cli->args, "systems");
     json_auto_t *overrides = make_overrides(c->backend.cli, s->def);
-    int64_t parallel = 0, check = 0; /* read before, without an error */
+    int64_t parallel = 0; /* read before, without an error */
     (void)definition_number(c->backend.cli, "parallel", LANES_MAX, &parallel);
-    (void)definition_number(c->backend.cli, "parallel-check", SCHEDULING_CHECK_MAX, &check);
     const struct object_run_params params = {
         .benchmark = s->def->spec->name,
         .definition = is_inline ? s->def->spec->definition : NULL,
@@ -217,7 +216,6 @@ static enum exit_code create_run(struct cluster *c, const struct cluster_source 
         .queue = args_get(&c->backend.cli->args, "queue", NULL),
         .priority_class = args_get(&c->backend.cli->args, "priority", NULL),
         .parallel = parallel,
-        .check = check,
     };
     return cluster_create_run(c, &params, ret_name);
 }

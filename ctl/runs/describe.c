@@ -15,7 +15,6 @@
 #include "report/notes.h"
 #include "report/table.h"
 #include "report/terminal.h"
-#include "result/company_check.h"
 #include "result/noise.h"
 #include "result/warmup.h"
 
@@ -84,7 +83,6 @@ static void format_identity(const struct describe_params *p, struct buf *out)
     }
     _cleanup_(buf_done) struct buf scheduling = BUF_INIT;
     scheduling_put(&p->run->result->def->scheduling, &scheduling);
-    company_check_put(p->run->result, "; ", &scheduling);
     if (scheduling.len > 0) {
         line(p, out, "Scheduling:", "%s", buf_cstr(&scheduling));
     }

@@ -105,8 +105,7 @@ json_t *object_make_run(const struct object_run_params *p)
     }
     if (p->parallel > 0) {
         (void)json_object_set_new(spec, "parallelism", /* fails without memory only */
-                                  json_pack("{s:I, s:o*}", "trials", (json_int_t)p->parallel,
-                                            "check", p->check > 0 ? json_integer(p->check) : NULL));
+                                  json_pack("{s:I}", "trials", (json_int_t)p->parallel));
     }
     return json_pack("{s:s, s:s, s:{s:s, s:{s:s}, s:{s:s}}, s:o}", "apiVersion",
                      "benchd.io/v1alpha1", "kind", "BenchmarkRun", "metadata", "name", p->name,

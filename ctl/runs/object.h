@@ -23,7 +23,7 @@ struct object_run_params { /* borrowed */
     const json_t *definition; /* the frozen document; its spec goes inline. NULL: by reference */
     const json_t *overrides;  /* with a reference only; NULL or empty: none */
     const char *queue, *priority_class; /* spec.scheduling; NULL: not said */
-    int64_t parallel, check;            /* spec.parallelism: trials, check; 0: not said */
+    int64_t parallel;                   /* spec.parallelism.trials; 0 if it is not set */
 };
 json_t *object_make_run(const struct object_run_params *params);
 /* Was it made by the request with this id? */

@@ -12,18 +12,10 @@ static enum exit_code check_line(const struct cli *cli)
 {
     const bool is_local = cli->is_local || cli->store != NULL;
     const char *url = args_get(&cli->args, "prometheus", NULL);
-    int64_t parallel = 0, check = 0;
+    int64_t parallel = 0;
     enum exit_code code = definition_number(cli, "parallel", LANES_MAX, &parallel);
-    if (code == EXIT_OK) {
-        code = cli_take_number(cli, "parallel-check", SCHEDULING_CHECK_MIN, SCHEDULING_CHECK_MAX,
-                               &check);
-    }
     if (code != EXIT_OK) {
         return code;
-    }
-    if (check > 0 && parallel < 2) {
-        return cli_error(EXIT_USAGE, "for example --parallel 4 --parallel-check 5",
-                         "--parallel-check needs --parallel above 1");
     }
     if (url != NULL && (!is_local || strncmp(url, "http", 4) != 0)) {
         return cli_error(EXIT_USAGE,
@@ -64,8 +56,6 @@ static const struct arg_opt run_opts[] = {
     {"priority", 0, "CLASS", "WorkloadPriorityClass in that queue"},
     {"parallel", 0, "N",
      "Measure N trials at a time, each on nodes of its own (1 to 16, default 1)"},
-    {"parallel-check", 0, "N",
-     "With --parallel, compare N trials alone with N in company, of one point (3 to 100)"},
     {"resume", 0, "RUN", "Resume a local run that was cancelled or interrupted"},
     {"timeout", 0, "DURATION", "Cancel the run after this time, such as 10m (exit 8)"},
     {"prometheus", 0, "URL",

@@ -316,7 +316,6 @@ static int set_scheduling(const struct run *run, const json_t *bmr, struct run_d
 {
     _cleanup_(freep) char *scheduling = bmr_scheduling(bmr);
     int r = scheduling_read(scheduling, run->env->options.queue, &def->scheduling, err);
-    run_def_schedule(def);
     if (r == 0 && def->scheduling.queue != NULL && run_naming(run, def) == POD_BY_IP) {
         r = err_set(err, EINVAL,
                     "spec.addressing: Ip starts the servers first, and queue '%s' admits all pods "

@@ -6,7 +6,6 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "compare/compare_runs.h"
-#include "result/company_check.h"
 
 /* ---- which runs are the base's ---- */
 
@@ -14,7 +13,7 @@ bool compare_history_is_same(const struct result *base, const struct result *oth
 {
     if (other->simulated || spec_is_imported(other->def->spec) || other->phase != RUN_SUCCEEDED ||
         other->def->rehearsal != base->def->rehearsal ||
-        result_lanes(other) != result_lanes(base) ||
+        scheduling_lanes(&other->def->scheduling) != scheduling_lanes(&base->def->scheduling) ||
         !json_equal(other->def->spec->definition, base->def->spec->definition)) {
         return false;
     }

@@ -7,7 +7,6 @@
 
 #include "base/str.h"
 #include "base/vec_walk.h"
-#include "result/company_check.h"
 #include "spec/system_template.h"
 
 static const struct system *system_of_name(const struct spec *spec, const char *name)
@@ -92,15 +91,15 @@ int compare_check_kind(const struct result *base, const struct result *candidate
         return err_set(err, EINVAL, "the links of run/%s are shaped to %s, those of run/%s to %s",
                        base->def->name, texts[0], candidate->def->name, texts[1]);
     }
-    if (result_lanes(base) != result_lanes(candidate)) {
-        const uint32_t n_lanes = scheduling_lanes(&base->def->scheduling);
-        *ret_fix = "measure both with the same benchctl run --parallel and --parallel-check, best "
-                   "with none";
+    const uint32_t lanes[] = {scheduling_lanes(&base->def->scheduling),
+                              scheduling_lanes(&candidate->def->scheduling)};
+    if (lanes[0] != lanes[1]) {
+        *ret_fix = "measure both with the same benchctl run --parallel, best without it";
         return err_set(err, EINVAL,
-                       "run/%s measured %u trial%s at a time and run/%s %u: that trials in company "
-                       "measure what they do alone is not shown",
-                       base->def->name, n_lanes, n_lanes == 1 ? "" : "s", candidate->def->name,
-                       scheduling_lanes(&candidate->def->scheduling));
+                       "run/%s measured %u trial%s at a time and run/%s %u: trials in parallel may "
+                       "slow each other",
+                       base->def->name, lanes[0], lanes[0] == 1 ? "" : "s", candidate->def->name,
+                       lanes[1]);
     }
     if (base->def->rehearsal != candidate->def->rehearsal) {
         const bool is_base = base->def->rehearsal;

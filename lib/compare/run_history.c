@@ -7,7 +7,6 @@
 #include "base/str.h"
 #include "base/vec_walk.h"
 #include "compare/compare_runs.h"
-#include "result/company_check.h"
 
 /* Sum of the logs of the newest run's points, as another run measured them; NaN: it lacks one, or
  * has another unit. */
@@ -98,7 +97,7 @@ void run_history_add(struct run_history *h, const struct run_history_run *run)
     const double sum = sum_of_logs(h, run->result);
     const struct run_def *newest = h->newest->def;
     if (isnan(sum) || spec_is_imported(def->spec) != spec_is_imported(newest->spec) ||
-        result_lanes(run->result) != result_lanes(h->newest)) {
+        scheduling_lanes(&def->scheduling) != scheduling_lanes(&newest->scheduling)) {
         *vec_push(&h->skipped) = xstrdup(run->name);
         return;
     }

@@ -51,9 +51,7 @@ static void uncount_point(const struct point_tally *p, struct trial_counts *coun
 /* With a stop rule the number of trials follows from those that are decided. */
 static void set_n_trials(struct point_tally *point, const struct spec *spec)
 {
-    const uint32_t n = stop_rule_trials(spec, point->needed, point->done, point->n_values);
-    const uint32_t least = point->least > point->done ? point->least : point->done;
-    point->n_trials = n > least ? n : least;
+    point->n_trials = stop_rule_trials(spec, point->needed, point->done, point->n_values);
 }
 
 void trial_add_row(struct trial *t, const struct history_row *row, const struct spec *spec,
@@ -87,7 +85,7 @@ void trial_add_row(struct trial *t, const struct history_row *row, const struct 
 
 size_t attempt_history_place(const struct attempt_history *p, uint32_t point, uint32_t trial)
 {
-    return (size_t)point * run_def_trials(p->def, p->def->company_point) + trial;
+    return (size_t)point * (size_t)p->def->spec->repeats + trial;
 }
 
 void attempt_history_init(struct attempt_history *p, const struct run_def *def)
@@ -102,8 +100,7 @@ void attempt_history_init(struct attempt_history *p, const struct run_def *def)
     p->points = xnew_array(struct point_tally, def->matrix.n_points);
     for (uint32_t i = 0; i < def->matrix.n_points; i++) {
         p->points[i].needed = (uint32_t)def->spec->repeats;
-        p->points[i].least = company_trials(def, i);
-        p->points[i].n_trials = run_def_trials(def, i);
+        p->points[i].n_trials = p->points[i].needed;
     }
 }
 
@@ -119,7 +116,7 @@ void attempt_history_done(struct attempt_history *p)
 
 bool attempt_history_may_have(const struct attempt_history *p, const struct attempt_id *id)
 {
-    return id->point < p->def->matrix.n_points && id->trial < run_def_trials(p->def, id->point) &&
+    return id->point < p->def->matrix.n_points && id->trial < p->def->spec->repeats &&
            id->number <= ATTEMPT_NUMBER_MAX;
 }
 

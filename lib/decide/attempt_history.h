@@ -28,7 +28,6 @@ struct point_tally {   /* the trials of one point */
     uint32_t done, failed;
     uint32_t n_values; /* of `done`, with a throughput */
     uint32_t needed;   /* of them: stop_rule_needed() */
-    uint32_t least;    /* of n_trials: those of a company check */
 };
 /* A row of an attempt that has ended. */
 struct history_row {

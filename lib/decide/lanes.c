@@ -57,46 +57,29 @@ static void keep_named(struct decision *d, struct lane *l)
     }
 }
 
-static bool is_one_alone(const struct decision *d)
-{
-    return vec_any(&d->lanes, it,
-                   it->has_current &&
-                       company_is_alone(d->def, it->current.point, it->current.trial));
-}
-
-/* It is to be alone, and another lane measures. */
-static bool has_company(const struct decision *d, uint32_t point, uint32_t trial)
-{
-    return company_is_alone(d->def, point, trial) && vec_any(&d->lanes, it, it->has_current);
-}
-
 /* What lives goes on, though the status does not name it: it did not get as far. What begins is
  * found when it is known what has ended. */
 static void adopt(struct decision *d, struct lane *l)
 {
-    for (size_t i = 0; i < d->view.gangs.len && !l->has_current && !is_one_alone(d); i++) {
+    for (size_t i = 0; i < d->view.gangs.len && !l->has_current; i++) {
         const struct attempt_id *id = &d->view.gangs.items[i].members[0].id.attempt;
-        if (is_undecided(d, id->point, id->trial) && !is_taken(d, l, id->point) &&
-            !has_company(d, id->point, id->trial)) {
+        if (is_undecided(d, id->point, id->trial) && !is_taken(d, l, id->point)) {
             put_current(d, l, id->point, id->trial);
             l->has_current = l->gang != NULL;
         }
     }
 }
 
-/* The first undecided trial in the order of which no other lane measures the point. One that is to
- * be alone waits until the other lanes are empty, and they wait for its end. */
+/* The first undecided trial in the order of which no other lane measures the point. */
 static void find_due(struct decision *d, struct lane *l)
 {
-    if (l->has_current || lanes_are_over(d) || is_one_alone(d)) {
+    if (l->has_current || lanes_are_over(d)) {
         return;
     }
     for (uint32_t i = d->o->history->first_open; i < d->def->n_slots; i++) {
         const struct slot *slot = &d->def->slots[i];
         if (is_undecided(d, slot->point, slot->trial) && !is_taken(d, l, slot->point)) {
-            if (!has_company(d, slot->point, slot->trial)) {
-                put_current(d, l, slot->point, slot->trial);
-            }
+            put_current(d, l, slot->point, slot->trial);
             return;
         }
     }

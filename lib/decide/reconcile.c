@@ -357,11 +357,8 @@ static void create_gangs(struct decision *d)
         if (n > 1) {
             text_put(others, sizeof(others), "; and %u more", n - 1);
         }
-        text_put(d->status.message, sizeof(d->status.message), "point %u, trial %u, attempt %u%s%s",
-                 first->current.point, first->current.trial, first->current.number,
-                 company_is_alone(d->def, first->current.point, first->current.trial) ? ", alone"
-                                                                                      : "",
-                 others);
+        text_put(d->status.message, sizeof(d->status.message), "point %u, trial %u, attempt %u%s",
+                 first->current.point, first->current.trial, first->current.number, others);
     }
 }
 

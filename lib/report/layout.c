@@ -494,10 +494,6 @@ void layout_describe_run(const struct layout *l, struct buf *out)
         buf_printf(out, "; %lld trial%s each", (long long)spec->repeats,
                    plural((uint64_t)spec->repeats));
     }
-    if (company_trials(def, def->company_point) > spec->repeats) {
-        buf_printf(out, ", %u at least of point %u", company_trials(def, def->company_point),
-                   def->company_point);
-    }
     if (counts_steps(spec)) {
         buf_printf(out, ", of %lld step%s after %lld warm-up step%s", (long long)spec->steps,
                    plural((uint64_t)spec->steps), (long long)spec->warmup_steps,

@@ -7,7 +7,6 @@
 #include "base/str.h"
 #include "base/text.h"
 #include "base/vec_walk.h"
-#include "result/company_check.h"
 #include "result/flops.h"
 #include "result/number.h"
 #include "result/threshold.h"
@@ -64,17 +63,6 @@ static void note_throughput(struct notes *notes, const struct layout *l)
     if (methods[INTERVAL_NONE]) {
         notes_add(notes, NOTE_BASE, "No interval with fewer than 3 trials%s.",
                   r->def->spec->repeats < 3 ? "; --repeats 3 gives one" : "");
-    }
-}
-
-/* If trials are not shown to be independent, a warning says it instead. */
-static void note_company(struct notes *notes, const struct result *r)
-{
-    _cleanup_(buf_done) struct buf text = BUF_INIT;
-    if (r->company.is_independent) {
-        company_check_put(r, "", &text);
-        notes_add(notes, NOTE_BASE, "Up to %u trials ran at a time, %s.", r->def->scheduling.trials,
-                  buf_cstr(&text));
     }
 }
 
@@ -551,7 +539,6 @@ void notes_init(struct notes *notes, const struct layout *l)
 {
     *notes = (struct notes){0};
     note_division(notes, l->result);
-    note_company(notes, l->result);
     note_throughput(notes, l);
     note_logs(notes, l->result);
     note_transports(notes, l->result);

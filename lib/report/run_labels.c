@@ -1,13 +1,11 @@
 /* See run_labels.h. */
 #include "report/run_labels.h"
 
-#include "result/company_check.h"
-
 const char *mark_of(const struct result *r, int i)
 {
     static const char *const words[MARK_COUNT] = {"rehearsal", "simulated", "imported", "parallel"};
     const bool has[MARK_COUNT] = {r->def->rehearsal, r->simulated, spec_is_imported(r->def->spec),
-                                  result_lanes(r) > 1};
+                                  scheduling_lanes(&r->def->scheduling) > 1};
     return has[i] ? words[i] : NULL;
 }
 

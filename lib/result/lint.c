@@ -5,7 +5,6 @@
 
 #include "base/text.h"
 #include "base/vec_walk.h"
-#include "result/company_check.h"
 #include "result/nodes.h"
 #include "result/noise.h"
 #include "result/outlier.h"
@@ -113,13 +112,11 @@ static void lint_rehearsal(struct result *r)
 
 static void lint_kind(struct result *r)
 {
-    if (result_lanes(r) > 1) {
-        _cleanup_(buf_done) struct buf check = BUF_INIT;
-        company_check_put(r, "; ", &check);
+    if (scheduling_lanes(&r->def->scheduling) > 1) {
         warn(r, WARNING_PARALLEL,
-             "parallel, not shown independent: up to %u trials ran at a time, on nodes of their "
-             "own but with one network%s; compare its numbers only with runs of as many",
-             r->def->scheduling.trials, buf_cstr(&check));
+             "parallel: up to %u trials ran at a time, on nodes of their own but with one network, "
+             "and may have slowed each other; compare its numbers only with runs of as many",
+             r->def->scheduling.trials);
     }
     if (r->simulated) {
         warn(r, WARNING_SIMULATED,

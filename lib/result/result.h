@@ -69,7 +69,6 @@ struct trial_result {
     char *error;                   /* why there is no throughput, for a person; NULL: none; owned */
     char *details;                 /* more of it: lines, each with its newline; NULL: none; owned */
     const struct attempt_row *row; /* borrowed; NULL if no attempt has ended */
-    int64_t from_ms, to_ms;        /* when `row` was measured */
     struct replica_result *replicas; /* of `row`, in its order; owned */
     size_t n_replicas;
     struct step_series steps; /* of its first trainer or worker; owned */
@@ -304,14 +303,6 @@ struct warning {
     char *message; /* one sentence without its end; owned */
 };
 
-/* Whether trials in company measure what they do alone (company_check.h). */
-struct company_result {
-    size_t n_pairs;      /* that count */
-    struct figure ratio; /* throughput in company / throughput alone */
-    double n_others;     /* trials that were measured during those in company, in the mean */
-    bool is_independent;
-};
-
 /* The replicas of a large run, which are in memory of one point at a time. */
 struct result_source {
     /* Puts those of the point into its rows and the result, in place of the point's before.
@@ -350,7 +341,6 @@ struct result {
     VEC(struct node_pair) pairs;
     VEC(struct slow_replica) slow;
     struct curves curves;
-    struct company_result company;
     VEC(const struct attempt_row *) invalid; /* attempts that count nowhere; borrowed */
     struct lint_seen seen;
     VEC(struct warning) warnings;

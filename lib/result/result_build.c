@@ -6,7 +6,6 @@
 
 #include "base/str.h"
 #include "base/vec_walk.h"
-#include "result/company_check.h"
 #include "result/curves.h"
 #include "result/nodes.h"
 #include "result/noise.h"
@@ -41,9 +40,8 @@ static enum trial_phase point_phase(const struct point_result *p, enum run_phase
     return begun && !run_phase_is_final(run_phase) ? TRIAL_RUNNING : TRIAL_PENDING;
 }
 
-/* Those that the rule asks for, as lib/decide does; all that there are; and at least `least`. */
-static void apply_stop_rule(struct point_result *p, const struct spec *spec, size_t least,
-                            const double *values)
+/* The point has the trials that the rule asks for, as lib/decide does, and all that have ended. */
+static void apply_stop_rule(struct point_result *p, const struct spec *spec, const double *values)
 {
     uint32_t n_decided = 0;
     size_t end = 0;
@@ -53,9 +51,8 @@ static void apply_stop_rule(struct point_result *p, const struct spec *spec, siz
     }
     const uint32_t needed = stop_rule_needed(spec, values, p->n_succeeded);
     const size_t n = stop_rule_trials(spec, needed, n_decided, (uint32_t)p->n_succeeded);
-    end = least > end ? least : end;
     p->n_trials = n > end ? n : end;
-    p->n_required = least > (size_t)spec->min_repeats ? least : (size_t)spec->min_repeats;
+    p->n_required = (size_t)spec->min_repeats;
 }
 
 static struct estimate estimate_of(const struct point_result *p, const struct spec *spec,
@@ -187,7 +184,7 @@ void result_conclude_point(struct result *r, uint32_t point, struct machines *ma
     take_values(p, values);
     p->n_required = p->n_trials;
     if (spec->stop.is_set) {
-        apply_stop_rule(p, spec, company_trials(r->def, point), values);
+        apply_stop_rule(p, spec, values);
     }
     p->phase = point_phase(p, r->phase);
     p->throughput.estimate = estimate_of(p, spec, values);
@@ -299,7 +296,7 @@ struct result *result_begin(const struct run_def *def, enum run_phase phase)
         p->goal = &r->goals[has_goals ? i : 0];
         p->kept = &r->kept[i];
         p->of = r;
-        p->n_trials = run_def_trials(def, i);
+        p->n_trials = (size_t)def->spec->repeats;
         p->trials = xnew_array(struct trial_result, p->n_trials);
         for (size_t j = 0; j < p->n_trials; j++) {
             p->trials[j].trial = (uint32_t)j;
@@ -378,7 +375,6 @@ void result_end_points(struct result *r)
         }
     }
     judge_thresholds(r);
-    company_check_conclude(r);
 }
 
 void result_end(struct result *r)

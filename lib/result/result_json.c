@@ -8,7 +8,6 @@
 #include "core/json_field.h"
 #include "core/json_lists.h"
 #include "core/summary.h"
-#include "result/company_check.h"
 #include "result/figure_json.h"
 #include "result/nodes.h"
 #include "result/replica_speed.h"
@@ -389,7 +388,6 @@ static json_t *frame_to_json(const struct result *r)
             {"imported", json_boolean(spec_is_imported(def->spec))},
             {"parallelTrials",
              def->scheduling.trials > 1 ? json_integer(def->scheduling.trials) : NULL},
-            {"companyCheck", company_check_to_json(r)},
             {"rules", def->spec->rules == RULES_NONE ? NULL : rules_to_json(def)},
             {"measure", measure}, {"hardware", hardware_to_json(r)}, {"nodes", nodes_to_json(r)},
             {"slowReplicas",

@@ -377,8 +377,6 @@ void trial_assign_row(struct trial_result *t, const struct attempt_row *row)
 {
     if (t->row == NULL || decides_over(row, t->row)) {
         t->row = row;
-        t->from_ms = row->started_unix_ms;
-        t->to_ms = row->ended_unix_ms;
     }
 }
 

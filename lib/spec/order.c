@@ -1,8 +1,6 @@
 /* See order.h. */
 #include "spec/order.h"
 
-#include <string.h>
-
 #include "base/mem.h"
 #include "base/splitmix.h"
 
@@ -41,19 +39,4 @@ struct slot *order_slots(uint32_t n_points, uint32_t repeats, enum order_kind or
     }
     free(points);
     return slots;
-}
-
-uint32_t order_put_first(struct slot *slots, uint32_t n_slots, uint32_t point, uint32_t n)
-{
-    uint32_t n_others = 0;
-    for (uint32_t i = 0; i < n_slots; i++) {
-        if (slots[i].point != point || slots[i].trial >= n) {
-            slots[n_others++] = slots[i];
-        }
-    }
-    memmove(slots + n, slots, n_others * sizeof(*slots));
-    for (uint32_t trial = 0; trial < n; trial++) {
-        slots[trial] = (struct slot){point, trial};
-    }
-    return n + n_others;
 }

@@ -12,6 +12,3 @@ struct slot { /* one trial to run */
 /* n_points x repeats slots, owned: repeat by repeat, each repeat shuffled by the seed (Interleaved)
  * or point by point in order (Sequential). */
 struct slot *order_slots(uint32_t n_points, uint32_t repeats, enum order_kind order, uint64_t seed);
-/* Puts the first n trials of a point before all others, which keep their order, and adds those that
- * `slots` lacks: it has room for n more. Returns how many there are then. */
-uint32_t order_put_first(struct slot *slots, uint32_t n_slots, uint32_t point, uint32_t n);

@@ -45,47 +45,6 @@ void run_def_free(struct run_def *def)
     free(def);
 }
 
-uint32_t company_choose_point(const struct matrix *m)
-{
-    const struct point *points = m->points;
-    uint32_t most = 0, best = 0;
-    for (uint32_t i = 0; i < m->n_swept; i++) {
-        most = point_pods(&points[i]) > most ? point_pods(&points[i]) : most;
-    }
-    for (uint32_t i = 0, n_best = 0; i < m->n_swept; i++) {
-        const uint32_t n = point_pods(&points[i]);
-        if (2 * n <= most && n > n_best) {
-            n_best = n;
-            best = i;
-        }
-    }
-    return best;
-}
-
-void run_def_schedule(struct run_def *def)
-{
-    const uint32_t n = 2 * def->scheduling.check;
-    def->company_point = company_choose_point(&def->matrix);
-    def->slots = xreallocarray(def->slots, (size_t)def->n_slots + n + 1, sizeof(*def->slots));
-    def->n_slots = order_put_first(def->slots, def->n_slots, def->company_point, n);
-}
-
-uint32_t company_trials(const struct run_def *def, uint32_t point)
-{
-    return point == def->company_point ? 2 * def->scheduling.check : 0;
-}
-
-uint32_t run_def_trials(const struct run_def *def, uint32_t point)
-{
-    const uint32_t n = company_trials(def, point), repeats = (uint32_t)def->spec->repeats;
-    return n > repeats ? n : repeats;
-}
-
-bool company_is_alone(const struct run_def *def, uint32_t point, uint32_t trial)
-{
-    return trial < company_trials(def, point) && (trial + 1) % 4 < 2;
-}
-
 struct trial_terms run_def_terms(const struct run_def *def, uint32_t point)
 {
     if (point >= def->matrix.n_points) {

@@ -20,7 +20,6 @@ struct run_def {
     struct matrix matrix;
     struct slot *slots; /* order of trials, owned */
     uint32_t n_slots;
-    uint32_t company_point; /* of the company check, if scheduling has one */
 };
 
 struct run_def_params {
@@ -37,24 +36,6 @@ static inline void run_def_freep(struct run_def **def)
 {
     run_def_free(*def);
 }
-
-/* The company check of a run with lanes (spec.parallelism.check: N): whether trials in company
- * measure what they do alone. The first 2 N trials of one point are pairs: one is measured while no
- * other trial of the run is under way, one while other lanes measure. They come first in the order,
- * so that every lane still has work, and a reader knows early. The order is alone, company,
- * company, alone, and so on, which cancels a steady drift.
- *
- * Its point has the most replicas of those that leave room for company on the nodes that the
- * largest point needs: they have at most half as many. Without such a point it is the first. */
-uint32_t company_choose_point(const struct matrix *m);
-/* When the scheduling of the run is known: puts the trials of its check first. */
-void run_def_schedule(struct run_def *def);
-/* How many trials of the point belong to the check; 0: the check is not of it. */
-uint32_t company_trials(const struct run_def *def, uint32_t point);
-/* How many trials the point may have: as the definition says, and those of the check. */
-uint32_t run_def_trials(const struct run_def *def, uint32_t point);
-/* No other trial of the run may be under way during this one. */
-bool company_is_alone(const struct run_def *def, uint32_t point, uint32_t trial);
 
 /* What the figures of an attempt depend on in addition to its records. It is a value, so that a
  * thread that has it borrows nothing of the run. */

@@ -27,7 +27,6 @@ int scheduling_read(const char *json, const char *queue, struct scheduling *ret,
     json_auto_t *object = json == NULL ? NULL : json_loads(json, 0, NULL);
     const json_t *exclusive = json_object_get(object, "exclusiveNodes");
     const json_int_t trials = json_integer_value(json_object_get(object, "trials"));
-    const json_int_t check = json_integer_value(json_object_get(object, "check"));
     const char *gang = fact_text(object, "gang");
     const bool has_none = str_eq(gang, "None");
     struct scheduling s = {
@@ -36,7 +35,6 @@ int scheduling_read(const char *json, const char *queue, struct scheduling *ret,
         .topology_key = text_of(json_object_get(object, "topology"), "key", NULL),
         .exclusive_nodes = json_is_true(exclusive) || trials > 1,
         .trials = trials < 1 || trials > LANES_MAX ? 1 : (uint32_t)trials,
-        .check = check < 1 || check > SCHEDULING_CHECK_MAX ? 0 : (uint32_t)check,
     };
     int r = 0;
     if (has_none && json_object_get(object, "queueName") != NULL) {
@@ -55,11 +53,6 @@ int scheduling_read(const char *json, const char *queue, struct scheduling *ret,
                     "scheduling: with parallelism.trials above 1 each trial has nodes of its own; "
                     "remove exclusiveNodes: false");
     }
-    if (r == 0 && s.check > 0 && s.trials < 2) {
-        r = err_set(err, EINVAL,
-                    "parallelism.check compares trials in parallel with trials alone; write "
-                    "parallelism.trials above 1, or remove check");
-    }
     if (r < 0) {
         scheduling_done(&s);
         return r;
@@ -75,13 +68,11 @@ uint32_t scheduling_lanes(const struct scheduling *s)
 
 json_t *scheduling_to_json(const struct scheduling *s)
 {
-    json_t *object =
-        json_pack("{s:s*, s:s*, s:o*, s:o*, s:o*, s:o*}", "queueName", s->queue, "priorityClass",
-                  s->priority_class, "topology",
-                  s->topology_key == NULL ? NULL : json_pack("{s:s}", "key", s->topology_key),
-                  "exclusiveNodes", s->exclusive_nodes ? json_true() : NULL, "trials",
-                  s->trials > 1 ? json_integer(s->trials) : NULL, "check",
-                  s->check > 0 ? json_integer(s->check) : NULL);
+    json_t *object = json_pack(
+        "{s:s*, s:s*, s:o*, s:o*, s:o*}", "queueName", s->queue, "priorityClass", s->priority_class,
+        "topology", s->topology_key == NULL ? NULL : json_pack("{s:s}", "key", s->topology_key),
+        "exclusiveNodes", s->exclusive_nodes ? json_true() : NULL, "trials",
+        s->trials > 1 ? json_integer(s->trials) : NULL);
     if (json_object_size(object) == 0) {
         json_decref(object);
         return NULL;
@@ -106,8 +97,5 @@ void scheduling_put(const struct scheduling *s, struct buf *out)
     }
     if (s->trials > 1) {
         buf_printf(out, ", %u trials at a time", s->trials);
-    }
-    if (s->check > 0) {
-        buf_printf(out, ", company check of %u pairs", s->check);
     }
 }

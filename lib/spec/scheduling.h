@@ -11,16 +11,12 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-#define SCHEDULING_CHECK_MIN 3 /* pairs that have an interval (stats/paired.h) */
-#define SCHEDULING_CHECK_MAX 100
-
 struct scheduling {       /* texts are owned */
     char *queue;          /* a LocalQueue of Kueue; NULL: the scheduler gets the pods */
     char *priority_class; /* a WorkloadPriorityClass; NULL: none */
     char *topology_key;   /* of nodes: one value for a whole attempt; NULL: any node */
     bool exclusive_nodes; /* no pod of another attempt, of any run, on the nodes of an attempt */
     uint32_t trials;      /* under way at a time, each in a lane of its own; 0: one */
-    uint32_t check;       /* pairs of trials of the company check (run_def.h); 0: none */
 };
 void scheduling_done(struct scheduling *s);
 /* 1 or more. */

@@ -64,6 +64,5 @@ int store_load_run_def(const struct run_row *row, struct run_def **ret, struct e
         return cannot_read(row, &diags, err);
     }
     (*ret)->scheduling = scheduling;
-    run_def_schedule(*ret);
     return r;
 }

@@ -195,8 +195,6 @@ class Errors(ClusterCase):
             ("wrong option", {}, ["run", "tiny", "--set", "pserver=1"], 2, "pserver"),
             ("wrong steps", {}, ["run", "tiny", "--steps", "0"], 2, "--steps '0'"),
             ("too many lanes", {}, ["run", "tiny", "--parallel", "17"], 2, "--parallel '17'"),
-            ("too few pairs", {}, ["run", "tiny", "--parallel", "2", "--parallel-check", "2"], 2, "--parallel-check '2'"),
-            ("pairs without lanes", {}, ["run", "tiny", "--parallel-check", "3"], 2, "--parallel-check needs --parallel"),
             ("lanes on one machine", {}, ["run", "tiny", "--local", "--parallel", "2"], 2, "--queue, --priority and --parallel are for runs in a cluster"),
             ("resume", {}, ["run", "--resume", "x"], 2, "--resume is for local runs"),
             ("no context", {}, ["get", "--context", "nowhere"], 2, "nowhere"),

@@ -54,7 +54,6 @@ void sim_init(struct sim *sim, struct test_run *run, struct rng *rng)
     run->spec.stop.half_width_ratio = 0.02 * (1 + rng_below(rng, 5));
     run->spec.min_repeats = 3;
     run->def.scheduling.trials = rng_percent(rng, 50) ? 1 : 2 + rng_below(rng, 3);
-    run->def.scheduling.check = run->def.scheduling.trials > 1 ? rng_below(rng, 4) : 0;
     test_run_set_repeats(run, (run->spec.stop.is_set ? 4 : 1) + rng_below(rng, 3));
     for (uint32_t i = run->def.n_slots - 1; i > 0; i--) { /* any order of trials is one */
         const uint32_t j = rng_below(rng, i + 1);
@@ -256,7 +255,7 @@ bool sim_point_has_enough(const struct sim *sim, uint32_t point)
     const struct spec *spec = &sim->run->spec;
     double values[TEST_RUN_MAX_SLOTS];
     uint32_t n_values = 0, n_decided = 0;
-    for (uint32_t trial = 0; trial < run_def_trials(&sim->run->def, point); trial++) {
+    for (uint32_t trial = 0; trial < spec->repeats; trial++) {
         const struct sim_row *decides = NULL;
         for (size_t i = 0; i < sim->n_rows; i++) {
             const struct sim_row *row = &sim->rows[i];
@@ -272,8 +271,7 @@ bool sim_point_has_enough(const struct sim *sim, uint32_t point)
         }
     }
     const uint32_t needed = stop_rule_needed(spec, values, n_values);
-    return n_decided >= company_trials(&sim->run->def, point) &&
-           n_decided >= stop_rule_trials(spec, needed, n_decided, n_values);
+    return n_decided >= stop_rule_trials(spec, needed, n_decided, n_values);
 }
 
 void sim_observe(const struct sim *sim, struct rng *order, struct snapshot *ret)
@@ -364,12 +362,11 @@ bool sim_point_is_given_up(const struct sim *sim, uint32_t point)
 static bool is_of_run(const struct sim *sim, const struct replica_id *id)
 {
     return id->attempt.point < sim->run->def.matrix.n_points &&
-           id->attempt.trial < run_def_trials(&sim->run->def, id->attempt.point) &&
+           id->attempt.trial < sim->run->spec.repeats &&
            id->index < sim->run->points[id->attempt.point].replicas[id->role];
 }
 
-/* Of other attempts that live: none is of the same point, and each has a lane; none is, if one of
- * them is to be alone. */
+/* Of other attempts that live none is of the same point, and each has a lane. */
 static bool has_free_lane(const struct sim *sim, const struct attempt_id *id)
 {
     uint32_t n = 1;
@@ -381,9 +378,7 @@ static bool has_free_lane(const struct sim *sim, const struct attempt_id *id)
         }
         if (first == i && !attempt_id_eq(other, id)) {
             n++;
-            if (other->point == id->point ||
-                company_is_alone(&sim->run->def, id->point, id->trial) ||
-                company_is_alone(&sim->run->def, other->point, other->trial)) {
+            if (other->point == id->point) {
                 return false;
             }
         }

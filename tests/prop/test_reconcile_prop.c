@@ -57,10 +57,10 @@ static void sim_print(const struct sim *sim, struct buf *out)
         buf_printf(out, "point pservers=%u trainers=%u workers=%u\n", n[0], n[1], n[2]);
     }
     buf_printf(out,
-               "lanes %u check %u\nrepeats %lld\npolicy %s maxFailedTrials=%lld backoffLimit=%lld "
+               "lanes %u\nrepeats %lld\npolicy %s maxFailedTrials=%lld backoffLimit=%lld "
                "activeDeadlineSeconds=%lld\n# order:",
-               sim->run->def.scheduling.trials, sim->run->def.scheduling.check,
-               (long long)spec->repeats, policies[spec->failure_policy.on_trial_failure],
+               sim->run->def.scheduling.trials, (long long)spec->repeats,
+               policies[spec->failure_policy.on_trial_failure],
                (long long)spec->failure_policy.max_failed_trials,
                (long long)spec->run_policy.backoff_limit,
                (long long)spec->run_policy.active_deadline_s);

@@ -251,8 +251,6 @@ STRUCT(replica_result, REPLICA_RESULT)
     F(TEXT, error)                                                                                 \
     F(TEXT, details)                                                                               \
     F(POINTER, row)                                                                                \
-    F(INT, from_ms)                                                                                \
-    F(INT, to_ms)                                                                                  \
     F(POINTER, replicas)                                                                           \
     F(INT, n_replicas)                                                                             \
     F(step_series, steps)                                                                          \
@@ -355,14 +353,6 @@ STRUCT(slow_replica, SLOW_REPLICA)
 #define WARNING(F) F(INT, code) F(TEXT, message)
 STRUCT(warning, WARNING)
 
-#define COMPANY_RESULT(F) F(INT, n_pairs) F(figure, ratio) F(REAL, n_others) F(INT, is_independent)
-STRUCT(company_result, COMPANY_RESULT)
-#define DUMP_company_result(name) INNER(company_result, name)
-#define ZERO_company_result                                                                        \
-    {                                                                                              \
-        0                                                                                          \
-    }
-
 #define RESULT(F)                                                                                  \
     F(POINTER, def)                                                                                \
     F(POINTER, source)                                                                             \
@@ -379,7 +369,7 @@ STRUCT(company_result, COMPANY_RESULT)
     F(LIST, nodes)                                                                                 \
     F(LIST, pairs)                                                                                 \
     F(LIST, slow)                                                                                  \
-    F(LIST, curves) F(company_result, company) F(LIST, invalid) F(LIST, seen) F(LIST, warnings)
+    F(LIST, curves) F(LIST, invalid) F(LIST, seen) F(LIST, warnings)
 STRUCT(result, RESULT)
 
 /* ---- the whole ---- */

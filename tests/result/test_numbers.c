@@ -113,21 +113,6 @@ static void adjusted(const char *page)
     on_the_page(page, xasprintf("%.4f, which is named, and %.4f.", 2 * p[0], 2 * p[1]));
 }
 
-static void company(const char *page)
-{
-    static const double alone[] = {100, 101, 99}, in_company[] = {99, 101, 100};
-    double d[3];
-    for (size_t i = 0; i < 3; i++) {
-        d[i] = log(in_company[i] / alone[i]);
-    }
-    const struct paired p = paired_test_staged(d, 3, 0);
-    const struct estimate e = paired_ratio(&p);
-    on_the_page(page, xasprintf("ratios %.4f, %.4f and %.4f is %.5f, their deviation %.5f:",
-                                exp(d[0]), exp(d[1]), exp(d[2]), fabs(p.mean), p.sd));
-    on_the_page(page, xasprintf("exp(%.5f -+ %.4f x %.5f / sqrt(3)) = %.4f .. %.4f", fabs(p.mean),
-                                student_quantile(2, 0.05), p.sd, e.low, e.high));
-}
-
 /* Half the interval of a sum, as Student's with this variance and df. */
 static double half_of(const char *page, double variance, double df)
 {
@@ -335,7 +320,6 @@ TEST(the_page_is_worked_right)
     ratios(page);
     geometric_mean(page);
     permutations(page);
-    company(page);
     adjusted(page);
     points_that_stop_early(page);
     two_values_in_one_run(page);

@@ -28,11 +28,10 @@ static const char *the_program;
 /* ---- one world ---- */
 
 /* Runs are driven one after the other: where a training takes minutes, some worlds need more than
- * an hour, and more than two where a company check adds trials, some of them alone. Those below are
- * what mutations are held against. */
+ * an hour. Mutations are tested with the worlds up to 40. */
 static int64_t patience_ns(void)
 {
-    const int hours = !sim.is_slow || sim.seed <= 40 ? 1 : sim_has_check(sim.seed) ? 3 : 2;
+    const int hours = !sim.is_slow || sim.seed <= 40 ? 1 : 2;
     return hours * PATIENCE_NS;
 }
 

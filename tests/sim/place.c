@@ -26,26 +26,11 @@ bool place_must_wait(struct sim_pod *p, void (*schedule)(void *ctx))
     return true;
 }
 
-/* It is to be alone, and has not ended. */
-static bool is_alone(const struct sim_run *r, const struct sim_pod *p)
-{
-    const struct attempt_id *id = &p->id.attempt;
-    for (size_t i = 0; i < disk_n_attempts(); i++) {
-        const struct disk_attempt *a = disk_get_attempt(i);
-        if (str_eq(a->run_uid, p->run_uid) && attempt_id_eq(&a->id, id)) {
-            return false;
-        }
-    }
-    return r->has_check && id->point == SIM_CHECK_POINT &&
-           (id->trial == 0 || id->trial == 3 || id->trial == 4);
-}
-
-/* No attempt of another run, none of the same point, and one a lane of the run; none at all, where
- * one is to be alone. */
-void place_check_company(const struct sim_pod *p)
+/* Attempts that run at the same time are of one run and of different points, one in each lane. */
+void place_check_others(const struct sim_pod *p)
 {
     const struct sim_run *run = user_find(p->run_uid);
-    VEC(struct attempt_id) company = {0};
+    VEC(struct attempt_id) others = {0};
     for (size_t i = 0; i < node_count(); i++) {
         const struct sim_pod *other = node_get(i);
         const struct attempt_id *id = &other->id.attempt;
@@ -54,15 +39,15 @@ void place_check_company(const struct sim_pod *p)
             node_is_disowned(other) || node_is_disowned(p)) {
             continue;
         }
-        if (!vec_any(&company, it, attempt_id_eq(it, id))) {
-            *vec_push(&company) = *id;
+        if (!vec_any(&others, it, attempt_id_eq(it, id))) {
+            *vec_push(&others) = *id;
         }
         if (!is_of_run || id->point == p->id.attempt.point || run == NULL ||
-            company.len >= run->n_lanes || is_alone(run, p) || is_alone(run, other)) {
+            others.len >= run->n_lanes) {
             sim_broken("%s starts while %s of another attempt runs", p->name, other->name);
         }
     }
-    vec_done(&company);
+    vec_done(&others);
 }
 
 static void add(json_t *list, const char *type, const char *status, const char *reason)

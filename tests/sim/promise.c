@@ -153,7 +153,7 @@ void promise_pod_created(const struct sim_pod *p)
 
 void promise_container_started(const struct sim_pod *p)
 {
-    place_check_company(p);
+    place_check_others(p);
 }
 
 /* ---- a gang that runs is left alone ---- */
@@ -564,9 +564,9 @@ static void check_stop_rule(const struct sim_run *r, const struct stored *s, uin
 {
     const struct spec spec = {
         .min_repeats = SIM_MIN_TRIALS, .repeats = SIM_MAX_TRIALS, .stop = {true, SIM_HALF_WIDTH}};
-    double values[SIM_CHECK_TRIALS]; /* more than SIM_MAX_TRIALS */
+    double values[SIM_MAX_TRIALS];
     uint32_t n = 0;
-    for (uint32_t trial = 0; trial < SIM_CHECK_TRIALS; trial++) {
+    for (uint32_t trial = 0; trial < SIM_MAX_TRIALS; trial++) {
         for (size_t i = 0; i < disk_n_attempts(); i++) {
             const struct disk_attempt *a = disk_get_attempt(i);
             const struct figures *f = find_figures(a);
@@ -576,8 +576,7 @@ static void check_stop_rule(const struct sim_run *r, const struct stored *s, uin
             }
         }
     }
-    const bool is_of_check = r->has_check && point == SIM_CHECK_POINT;
-    const uint32_t needed = is_of_check ? SIM_CHECK_TRIALS : stop_rule_needed(&spec, values, n);
+    const uint32_t needed = stop_rule_needed(&spec, values, n);
     if (n > needed || (n < needed && s->status.phase == RUN_SUCCEEDED)) {
         sim_broken("%s is %s with %u trials of point %u, which needs %u", r->name, s->status.reason,
                    n, point, needed);

@@ -409,16 +409,12 @@ struct sim_run {
     uint32_t n_trials;  /* at most */
     uint32_t n_points;
     uint32_t n_lanes; /* trials that may be under way at a time */
-    bool has_check;   /* SIM_CHECK_TRIALS of SIM_CHECK_POINT, half of them alone */
     bool stops_early; /* SIM_MIN_TRIALS to SIM_MAX_TRIALS a point, by SIM_HALF_WIDTH */
     int64_t made_ns;  /* its object */
     int64_t own_ns;   /* in a world with deadlines: see soon_may_be_late() */
 };
 /* Of the worlds above 40 one in eight, where a training does not take minutes: those below are what
  * mutations are held against. */
-#define SIM_CHECK_PAIRS 3
-#define SIM_CHECK_TRIALS (2 * SIM_CHECK_PAIRS)
-#define SIM_CHECK_POINT 0 /* a trainer and a server; the largest point has three trainers */
 #define SIM_MIN_TRIALS 3
 #define SIM_MAX_TRIALS 5
 #define SIM_HALF_WIDTH 0.05
@@ -572,7 +568,7 @@ void promise_at_end(void);
 /* --- place.c --- */
 
 /* A container of the pod starts: no other may run that is not of another lane. */
-void place_check_company(const struct sim_pod *p);
+void place_check_others(const struct sim_pod *p);
 /* True: the pod has no place yet, and is scheduled later. */
 bool place_must_wait(struct sim_pod *p, void (*schedule)(void *ctx));
 json_t *place_conditions(const struct sim_pod *p); /* owned */

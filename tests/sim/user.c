@@ -39,8 +39,6 @@ static char *definition(struct sim_run *r)
     r->stops_early = sim.seed > 40 && sim.seed % 8 == 5 && sim.seed % 3 != 0 && !sim.is_slow;
     r->n_points = n_points;
     r->n_trials = n_points * (r->stops_early ? SIM_MAX_TRIALS : n_trials);
-    r->has_check = sim_has_check(sim.seed);
-    r->n_trials += r->has_check ? SIM_CHECK_TRIALS - r->n_trials / n_points : 0;
     _cleanup_(freep) char *repeats =
         r->stops_early
             ? xasprintf("{\"min\":%d,\"max\":%d,\"stopWhen\":{\"relativeHalfWidth\":%g}}",
@@ -109,9 +107,7 @@ static void create(void *ctx)
         json_object_set_new(asked, "scheduling", json_pack("{s:s}", "queueName", "team"));
     }
     if (r->n_lanes > 1) {
-        json_object_set_new(asked, "parallelism",
-                            json_pack("{s:i, s:o*}", "trials", (int)r->n_lanes, "check",
-                                      r->has_check ? json_integer(SIM_CHECK_PAIRS) : NULL));
+        json_object_set_new(asked, "parallelism", json_pack("{s:i}", "trials", (int)r->n_lanes));
     }
     const struct sim_object *o = server_create(
         KIND_RUNS, json_pack("{s:s, s:s, s:{s:s}, s:o}", "apiVersion", "benchd.io/v1alpha1", "kind",

@@ -39,8 +39,4 @@ void test_run_set_repeats(struct test_run *run, uint32_t repeats)
             run->slots[run->def.n_slots++] = (struct slot){point, trial};
         }
     }
-    const uint32_t n = 2 * run->def.scheduling.check;
-    assert(run->def.n_slots + n <= TEST_RUN_MAX_SLOTS);
-    run->def.company_point = company_choose_point(&run->def.matrix);
-    run->def.n_slots = order_put_first(run->slots, run->def.n_slots, run->def.company_point, n);
 }

@@ -20,5 +20,5 @@ struct test_run {
 void test_run_init(struct test_run *run);
 void test_run_add_point(struct test_run *run, uint32_t pservers, uint32_t trainers,
                         uint32_t workers);
-/* Call last: fills the order, repeat by repeat, after the trials of a company check. */
+/* Call last: fills the order, repeat by repeat. */
 void test_run_set_repeats(struct test_run *run, uint32_t repeats);

@@ -42,8 +42,8 @@ static void say(const struct kube_object *o, size_t n_more, struct run_wait *ret
                  holder, more);
 }
 
-/* What else may run when an attempt begins. */
-struct company {
+/* Other pods that may still run when an attempt starts. */
+struct others {
     struct attempt_id attempts[LANES_MAX]; /* the others of the run: each takes a lane */
     uint32_t n_attempts;
     bool is_barred;                  /* of the same point, or of another run */
@@ -52,18 +52,18 @@ struct company {
     const struct pod_member *dying; /* the same, perhaps not seen by the watch */
 };
 
-static void add_company(struct company *c, const struct pod_gang *g, const struct attempt_id *id)
+static void add_other(struct others *o, const struct pod_gang *g, const struct attempt_id *id)
 {
-    c->is_barred |= id->point == g->spec.attempt.point || id->point == POD_NO_POINT;
-    if (c->n_attempts < LANES_MAX &&
-        !array_any(c->attempts, c->n_attempts, it, attempt_id_eq(it, id))) {
-        c->attempts[c->n_attempts++] = *id;
+    o->is_barred |= id->point == g->spec.attempt.point || id->point == POD_NO_POINT;
+    if (o->n_attempts < LANES_MAX &&
+        !array_any(o->attempts, o->n_attempts, it, attempt_id_eq(it, id))) {
+        o->attempts[o->n_attempts++] = *id;
     }
 }
 
 /* Pods of ours that are not of the attempt that is due and may run. Begins to delete those that
  * nothing else deletes. */
-static void look_for_leftovers(const struct pod_gang *g, struct company *c, int64_t now_ns)
+static void find_leftovers(const struct pod_gang *g, struct others *o, int64_t now_ns)
 {
     struct pods *l = g->owner;
     vec_each (struct kube_object *, it, &l->params.cache->objects) {
@@ -74,11 +74,11 @@ static void look_for_leftovers(const struct pod_gang *g, struct company *c, int6
             continue;
         }
         const bool is_ours = pod_identify(l->params.def, pod, &id);
-        add_company(c, g, &id.attempt);
+        add_other(o, g, &id.attempt);
         if (is_ours && l->n_lanes > 1 && pod_gang_find(l, &id) != NULL) {
             continue; /* of another lane */
         }
-        c->first = c->n_pods++ == 0 ? *it : c->first;
+        o->first = o->n_pods++ == 0 ? *it : o->first;
         if (is_abandoned(pod) && pod_gang_find_dying(l, name, uid) == NULL) {
             *vec_push(&l->members) = pod_member_for_leftover(l, name, uid, pod, now_ns);
             pods_tick_soon(l);
@@ -87,7 +87,7 @@ static void look_for_leftovers(const struct pod_gang *g, struct company *c, int6
 }
 
 /* The same of members, of which the watch may not have shown the pods. */
-static void look_for_members(const struct pod_gang *g, struct company *c)
+static void find_members(const struct pod_gang *g, struct others *o)
 {
     vec_each (struct pod_member *, it, &g->owner->members) {
         const struct pod_member *m = *it;
@@ -95,29 +95,27 @@ static void look_for_members(const struct pod_gang *g, struct company *c)
         const bool is_of_lane = m->gang != g && m->life < MEMBER_DYING_POSTING &&
                                 m->life != MEMBER_WANTED && !pod_member_has_ended(m);
         if (is_dying || is_of_lane) {
-            add_company(c, g, &m->id.attempt);
+            add_other(o, g, &m->id.attempt);
         }
-        c->dying = is_dying && c->dying == NULL ? m : c->dying;
+        o->dying = is_dying && o->dying == NULL ? m : o->dying;
     }
 }
 
 bool pod_lane_is_free(const struct pod_gang *g, struct run_wait *ret_wait, int64_t now_ns)
 {
-    struct company c = {0};
+    struct others o = {0};
     if (!g->is_probed) {
-        look_for_leftovers(g, &c, now_ns);
+        find_leftovers(g, &o, now_ns);
     }
-    look_for_members(g, &c);
-    const struct attempt_id *id = &g->spec.attempt;
-    const bool is_alone = company_is_alone(g->owner->params.def, id->point, id->trial);
-    if (!c.is_barred && c.n_attempts < (is_alone ? 1 : g->owner->n_lanes)) {
+    find_members(g, &o);
+    if (!o.is_barred && o.n_attempts < g->owner->n_lanes) {
         return true;
     }
-    if (c.first != NULL) {
-        say(c.first, c.n_pods - 1, ret_wait);
+    if (o.first != NULL) {
+        say(o.first, o.n_pods - 1, ret_wait);
     } else {
         pod_wait_say(ret_wait, "PodsRemain", "pod '%s' of an earlier attempt may still run",
-                     c.dying == NULL ? "" : c.dying->name);
+                     o.dying == NULL ? "" : o.dying->name);
     }
     return false;
 }

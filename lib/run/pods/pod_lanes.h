@@ -11,8 +11,8 @@
 
 struct pod_gang;
 
-/* A lane is free for the attempt that is due: no pod that is of another run or of its point may
- * run, and each other attempt of the run of which one may takes a lane; for one that is to be alone
- * (spec/run_def.h) none of any. Else *ret_wait says what may run. Asked until its first pod is
- * created: no other process creates any then. */
+/* A lane is free for the attempt that is due if no pod of another run or of the same point may
+ * still run, and another attempt of the run, of which a pod may still run, takes a lane. Otherwise
+ * *ret_wait says what may run. It is asked until the first pod of the attempt is created: no other
+ * process creates pods then. */
 bool pod_lane_is_free(const struct pod_gang *g, struct run_wait *ret_wait, int64_t now_ns);
