@@ -42,7 +42,14 @@ struct kube_config kube_config_copy(const struct kube_config *c)
         *text = xstrdup_or_null(*text);
     }
     copy.impersonation = str_list_dup(c->impersonation);
-    copy.exec = config_exec_copy(c->exec);
+    if (c->exec != NULL) {
+        copy.exec = xnew(struct kube_exec);
+        *copy.exec = *c->exec;
+        copy.exec->argv = str_list_dup(c->exec->argv);
+        copy.exec->env = str_list_dup(c->exec->env);
+        copy.exec->api_version = xstrdup(c->exec->api_version);
+        copy.exec->install_hint = xstrdup_or_null(c->exec->install_hint);
+    }
     return copy;
 }
 
@@ -74,11 +81,11 @@ static const struct node *entry_of(const struct node *entries, const char *name)
                                  str_eq_or_null(tree_get_text(entry, "name"), name));
 }
 
-/* The map under LIST[name == `name`].KEY, and a reader of its file. The first match wins. `r` and
- * `mark` say where the name is. */
-static int find_named(const struct config_reader *r, const struct sources *sources,
-                      const char *list, const char *key, const char *name, struct mark mark,
-                      const struct node **ret, struct config_reader *ret_reader)
+/* The map under LIST[name == `name`].KEY, and a reader of its file; NULL if it is missing. The first
+ * match wins. `r` and `mark` say where the name is. */
+static const struct node *find_named(const struct config_reader *r, const struct sources *sources,
+                                     const char *list, const char *key, const char *name,
+                                     struct mark mark, struct config_reader *ret_reader)
 {
     vec_each (const struct source, s, &sources->list) {
         const struct node *entry = entry_of(tree_get(s->root, list), name);
@@ -86,56 +93,52 @@ static int find_named(const struct config_reader *r, const struct sources *sourc
             continue;
         }
         *ret_reader = (struct config_reader){s->path, r->config, r->err};
-        *ret = tree_get(entry, key);
-        return *ret != NULL && (*ret)->kind == NODE_MAP
-                   ? 0
-                   : config_fail_at(ret_reader, entry->mark, "the entry '%s' of %s has no '%s'",
-                                    name, list, key);
+        const struct node *map = tree_get(entry, key);
+        if (map != NULL && map->kind == NODE_MAP) {
+            return map;
+        }
+        config_fail_at(ret_reader, entry->mark, "the entry '%s' of %s has no '%s'", name, list,
+                       key);
+        return NULL;
     }
-    return config_fail_at(r, mark, "no '%s' in %s", name, list);
+    config_fail_at(r, mark, "no '%s' in %s", name, list);
+    return NULL;
 }
 
 /* --- a cluster --- */
 
-static int read_server(const struct config_reader *r, const struct node *cluster)
+static void read_server(const struct config_reader *r, const struct node *cluster)
 {
-    const struct node *server;
-    int code = config_get_text(r, cluster, "server", &server);
-    if (code < 0) {
-        return code;
-    }
+    const struct node *server = config_get_text(r, cluster, "server");
     if (server == NULL) {
-        return config_fail_at(r, cluster->mark, "the cluster has no server");
+        config_fail_at(r, cluster->mark, "the cluster has no server");
+        return;
     }
     if (!str_has_prefix(server->s, "https://") && !str_has_prefix(server->s, "http://")) {
-        return config_fail_at(r, server->mark, "server must be https://HOST:PORT (got '%s')",
-                              server->s);
+        config_fail_at(r, server->mark, "server must be https://HOST:PORT (got '%s')", server->s);
     }
     size_t len = strlen(server->s);
     while (len > 0 && server->s[len - 1] == '/') {
         len--;
     }
     r->config->server = xstrndup(server->s, len);
-    return 0;
 }
 
 /* The message does not quote the URL, which may hold a password. */
-static int read_proxy(const struct config_reader *r, const struct node *cluster)
+static void read_proxy(const struct config_reader *r, const struct node *cluster)
 {
     static const char *const schemes[] = {"http://", "https://", "socks5://"};
-    const struct node *proxy;
-    const int code = config_get_text(r, cluster, "proxy-url", &proxy);
-    if (code < 0 || proxy == NULL) {
-        return code;
+    const struct node *proxy = config_get_text(r, cluster, "proxy-url");
+    if (proxy == NULL) {
+        return;
     }
-    if (array_any(schemes, COUNT_OF(schemes), it,
-                  str_has_prefix(proxy->s, *it) && proxy->s[strlen(*it)] != '\0')) {
-        r->config->proxy_url = xstrdup(proxy->s);
-        return 0;
+    if (!array_any(schemes, COUNT_OF(schemes), it,
+                   str_has_prefix(proxy->s, *it) && proxy->s[strlen(*it)] != '\0')) {
+        config_fail_at(
+            r, proxy->mark,
+            "proxy-url must be http://HOST:PORT, https://HOST:PORT or socks5://HOST:PORT");
     }
-    return config_fail_at(
-        r, proxy->mark,
-        "proxy-url must be http://HOST:PORT, https://HOST:PORT or socks5://HOST:PORT");
+    r->config->proxy_url = xstrdup(proxy->s);
 }
 
 /* What the cluster's entry says to credential plugins, as it is. */
@@ -150,132 +153,119 @@ static void read_extension(const struct config_reader *r, const struct node *clu
     }
 }
 
-static int read_cluster(const struct config_reader *r, const struct node *cluster)
+static void read_cluster(const struct config_reader *r, const struct node *cluster)
 {
     struct kube_config *c = r->config;
-    int code = config_get_bool(r, cluster, "insecure-skip-tls-verify", &c->is_insecure);
-    code =
-        code < 0 ? code : config_get_bool(r, cluster, "disable-compression", &c->is_uncompressed);
-    code = code < 0 ? code : read_server(r, cluster);
-    code = code < 0 ? code
-                    : config_copy_pem(r, cluster, "certificate-authority", &c->ca_pem, &c->ca_file);
-    code = code < 0 ? code : config_copy_text(r, cluster, "tls-server-name", &c->tls_server_name);
-    code = code < 0 ? code : read_proxy(r, cluster);
+    c->is_insecure = config_get_bool(r, cluster, "insecure-skip-tls-verify");
+    c->is_uncompressed = config_get_bool(r, cluster, "disable-compression");
+    read_server(r, cluster);
+    config_copy_pem(r, cluster, "certificate-authority", &c->ca_pem, &c->ca_file);
+    config_copy_text(r, cluster, "tls-server-name", &c->tls_server_name);
+    read_proxy(r, cluster);
     read_extension(r, cluster);
-    if (code == 0 && c->is_insecure && (c->ca_pem != NULL || c->ca_file != NULL)) {
-        return config_fail_at(
+    if (c->is_insecure && (c->ca_pem != NULL || c->ca_file != NULL)) {
+        config_fail_at(
             r, tree_get(cluster, "insecure-skip-tls-verify")->mark,
             "insecure-skip-tls-verify contradicts certificate-authority; remove one of them");
     }
-    return code;
 }
 
 /* --- a context --- */
 
-/* The current context's name and its position; an error if no file sets one. */
-static int find_current(struct config_reader *r, const struct sources *sources,
-                        const struct node **ret)
+static void read_named(const struct config_reader *r, const struct sources *sources,
+                       const char *list, const char *key, const struct node *name,
+                       void (*read)(const struct config_reader *r, const struct node *map))
 {
-    const char *first = r->path;
-    vec_each (const struct source, s, &sources->list) {
-        r->path = s->path;
-        const int code = config_get_text(r, s->root, "current-context", ret);
-        if (code < 0 || *ret != NULL) {
-            return code;
-        }
-    }
-    r->path = first;
-    return config_fail_at(r, (struct mark){0},
-                          "no current-context: choose one with --context, or "
-                          "kubectl config use-context NAME");
-}
-
-static int read_named(const struct config_reader *r, const struct sources *sources,
-                      const char *list, const char *key, const struct node *name,
-                      int (*read)(const struct config_reader *r, const struct node *map))
-{
-    const struct node *map;
     struct config_reader there;
-    const int code = find_named(r, sources, list, key, name->s, name->mark, &map, &there);
-    return code < 0 ? code : read(&there, map);
+    const struct node *map = find_named(r, sources, list, key, name->s, name->mark, &there);
+    if (map != NULL) {
+        read(&there, map);
+    }
 }
 
-static int read_context(const struct config_reader *r, const struct sources *sources,
-                        const struct node *context)
+static void read_context(const struct config_reader *r, const struct sources *sources,
+                         const struct node *context)
 {
-    const struct node *cluster, *user;
-    int code = config_copy_text(r, context, "namespace", &r->config->ns);
-    code = code < 0 ? code : config_get_text(r, context, "cluster", &cluster);
-    if (code == 0 && cluster == NULL) {
-        return config_fail_at(r, context->mark, "the context '%s' has no cluster",
-                              r->config->context);
+    config_copy_text(r, context, "namespace", &r->config->ns);
+    const struct node *cluster = config_get_text(r, context, "cluster");
+    if (cluster == NULL) {
+        config_fail_at(r, context->mark, "the context '%s' has no cluster", r->config->context);
+        return;
     }
-    code = code < 0 ? code : read_named(r, sources, "clusters", "cluster", cluster, read_cluster);
-    code = code < 0 ? code : config_get_text(r, context, "user", &user);
-    if (code < 0 || user == NULL) {
-        return code; /* no user: an open server, or a kubectl proxy */
+    read_named(r, sources, "clusters", "cluster", cluster, read_cluster);
+    const struct node *user = config_get_text(r, context, "user");
+    if (user != NULL) { /* an open server or a kubectl proxy needs none */
+        read_named(r, sources, "users", "user", user, config_read_user);
     }
-    return read_named(r, sources, "users", "user", user, config_read_user);
 }
 
-static int read_sources(const struct sources *sources, const char *name, struct kube_config *config,
-                        struct err *err)
+/* Reads the context of that name. NULL stands for the current one, which the first file that has a
+ * current-context names. */
+static void read_sources(struct config_reader *r, const struct sources *sources, const char *name)
 {
-    struct config_reader r = {sources->list.items[0].path, config, err}, there;
-    struct mark mark = {0};
-    const struct node *current, *context;
-    int code = 0;
-    if (name == NULL) {
-        code = find_current(&r, sources, &current);
-        if (code < 0) {
-            return code;
-        }
-        name = current->s;
-        mark = current->mark;
+    const struct node *current = NULL;
+    for (size_t i = 0; name == NULL && current == NULL && i < sources->list.len; i++) {
+        r->path = sources->list.items[i].path;
+        current = config_get_text(r, sources->list.items[i].root, "current-context");
     }
-    code = find_named(&r, sources, "contexts", "context", name, mark, &context, &there);
-    if (code < 0) {
-        return code;
+    if (name == NULL && current == NULL) {
+        r->path = sources->list.items[0].path;
+        config_fail_at(r, (struct mark){0},
+                       "no current-context: choose one with --context, or "
+                       "kubectl config use-context NAME");
+        return;
     }
-    config->context = xstrdup(name);
-    return read_context(&there, sources, context);
+    struct config_reader there;
+    name = name != NULL ? name : current->s;
+    const struct node *context =
+        find_named(r, sources, "contexts", "context", name,
+                   current == NULL ? (struct mark){0} : current->mark, &there);
+    if (context != NULL) {
+        r->config->context = xstrdup(name);
+        read_context(&there, sources, context);
+    }
 }
 
 /* Adds the tree of the text. */
-static int add_source(struct sources *sources, const struct kube_config_text *text, struct err *err)
+static void add_source(struct config_reader *r, struct sources *sources,
+                       const struct kube_config_text *text)
 {
-    const struct config_reader r = {text->path, NULL, err};
     _cleanup_(diags_done) struct diags diags = {0};
     struct node *root;
+    r->path = text->path;
     if (tree_parse(text->text, text->len, &TREE_LIMITS_DEFAULT, &root, &diags) < 0) {
         const struct diag *first = &diags.list.items[0];
-        return config_fail_at(
-            &r, first->mark, "%s%s%s", first->message,
-            first->fix == NULL ? "" : "; fix: ", first->fix == NULL ? "" : first->fix);
+        config_fail_at(r, first->mark, "%s%s%s", first->message,
+                       first->fix == NULL ? "" : "; fix: ", first->fix == NULL ? "" : first->fix);
+        return;
     }
     *vec_push(&sources->list) = (struct source){text->path, root};
-    return root->kind == NODE_MAP
-               ? 0
-               : config_fail_at(&r, root->mark, "this is not a kubeconfig: expected a map");
+    if (root->kind != NODE_MAP) {
+        config_fail_at(r, root->mark, "this is not a kubeconfig: expected a map");
+    }
 }
 
 int kube_config_parse(const struct kube_config_text *texts, size_t n, const char *context,
                       struct kube_config *ret, struct err *err)
 {
     struct kube_config config = {0};
+    struct err failure = {0};
+    struct config_reader r = {NULL, &config, &failure};
     _cleanup_(sources_done) struct sources sources = {0};
-    int code = 0;
-    for (size_t i = 0; code == 0 && i < n; i++) {
+    for (size_t i = 0; failure.code == 0 && i < n; i++) {
         const bool is_last_hope = i + 1 == n && sources.list.len == 0;
         const bool is_blank = strspn(texts[i].text, " \t\r\n") == texts[i].len;
         if (is_last_hope || !is_blank) {
-            code = add_source(&sources, &texts[i], err);
+            add_source(&r, &sources, &texts[i]);
         }
     }
-    code = code < 0 ? code : read_sources(&sources, context, &config, err);
-    if (code < 0) {
+    if (failure.code == 0) {
+        r.path = sources.list.items[0].path;
+        read_sources(&r, &sources, context);
+    }
+    if (failure.code != 0) {
         kube_config_done(&config);
-        return code;
+        return err_set(err, failure.code, "%s", failure.msg);
     }
     *ret = config;
     return 0;

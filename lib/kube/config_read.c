@@ -8,39 +8,38 @@
 #include "base/mem.h"
 #include "base/str.h"
 
-int config_fail_at(const struct config_reader *r, struct mark mark, const char *fmt, ...)
+void config_fail_at(const struct config_reader *r, struct mark mark, const char *fmt, ...)
 {
     _cleanup_(freep) char *text = xasprintf_rest(fmt);
-    return mark.line == 0
-               ? err_set(r->err, EINVAL, "%s: %s", r->path, text)
-               : err_set(r->err, EINVAL, "%s:%u:%u: %s", r->path, mark.line, mark.column, text);
+    if (r->err->code == 0 && mark.line == 0) {
+        (void)err_set(r->err, EINVAL, "%s: %s", r->path, text);
+    } else if (r->err->code == 0) {
+        (void)err_set(r->err, EINVAL, "%s:%u:%u: %s", r->path, mark.line, mark.column, text);
+    }
 }
 
-int config_get_text(const struct config_reader *r, const struct node *map, const char *key,
-                    const struct node **ret)
+const struct node *config_get_text(const struct config_reader *r, const struct node *map,
+                                   const char *key)
 {
     const struct node *node = tree_get(map, key);
-    *ret = NULL;
     if (node == NULL || node->kind == NODE_NULL) {
-        return 0;
+        return NULL;
     }
     if (node->kind != NODE_STRING) {
-        return config_fail_at(r, node->mark, "%s must be a string, not %s", key,
-                              node_kind_to_string(node->kind));
+        config_fail_at(r, node->mark, "%s must be a string, not %s", key,
+                       node_kind_to_string(node->kind));
+        return NULL;
     }
-    *ret = node->s[0] == '\0' ? NULL : node;
-    return 0;
+    return node->s[0] == '\0' ? NULL : node;
 }
 
-int config_copy_text(const struct config_reader *r, const struct node *map, const char *key,
-                     char **ret)
+void config_copy_text(const struct config_reader *r, const struct node *map, const char *key,
+                      char **ret)
 {
-    const struct node *node;
-    const int code = config_get_text(r, map, key, &node);
-    if (code == 0 && node != NULL) {
+    const struct node *node = config_get_text(r, map, key);
+    if (node != NULL) {
         *ret = xstrdup(node->s);
     }
-    return code;
 }
 
 char *config_in_folder(const struct config_reader *r, const char *path)
@@ -51,26 +50,23 @@ char *config_in_folder(const struct config_reader *r, const char *path)
                : xasprintf("%.*s/%s", (int)(slash - r->path), r->path, path);
 }
 
-int config_copy_path(const struct config_reader *r, const struct node *map, const char *key,
-                     char **ret)
+void config_copy_path(const struct config_reader *r, const struct node *map, const char *key,
+                      char **ret)
 {
-    const struct node *node;
-    const int code = config_get_text(r, map, key, &node);
-    if (code == 0 && node != NULL) {
+    const struct node *node = config_get_text(r, map, key);
+    if (node != NULL) {
         *ret = config_in_folder(r, node->s);
     }
-    return code;
 }
 
-int config_get_bool(const struct config_reader *r, const struct node *map, const char *key,
-                    bool *ret)
+bool config_get_bool(const struct config_reader *r, const struct node *map, const char *key)
 {
     const struct node *node = tree_get(map, key);
     if (node != NULL && node->kind != NODE_BOOL) {
-        return config_fail_at(r, node->mark, "%s must be true or false", key);
+        config_fail_at(r, node->mark, "%s must be true or false", key);
+        return false;
     }
-    *ret = node != NULL && node->b;
-    return 0;
+    return node != NULL && node->b;
 }
 
 /* White space is skipped. -EINVAL. */
@@ -101,28 +97,14 @@ static int decode_base64(const char *s, char **ret)
     return 0;
 }
 
-int config_copy_pem(const struct config_reader *r, const struct node *map, const char *key,
-                    char **ret_pem, char **ret_file)
+void config_copy_pem(const struct config_reader *r, const struct node *map, const char *key,
+                     char **ret_pem, char **ret_file)
 {
     _cleanup_(freep) char *data_key = xasprintf("%s-data", key);
-    const struct node *node;
-    const int code = config_get_text(r, map, data_key, &node);
-    if (code < 0 || node == NULL) {
-        return code < 0 ? code : config_copy_path(r, map, key, ret_file);
+    const struct node *node = config_get_text(r, map, data_key);
+    if (node == NULL) {
+        config_copy_path(r, map, key, ret_file);
+    } else if (decode_base64(node->s, ret_pem) < 0 || !str_has_prefix(*ret_pem, "-----BEGIN ")) {
+        config_fail_at(r, node->mark, "%s must be PEM text in base64", data_key);
     }
-    if (decode_base64(node->s, ret_pem) < 0 || !str_has_prefix(*ret_pem, "-----BEGIN ")) {
-        return config_fail_at(r, node->mark, "%s must be PEM text in base64", data_key);
-    }
-    return 0;
-}
-
-int config_refuse(const struct config_reader *r, const struct node *map, const char *key,
-                  const char *advice)
-{
-    const struct node *node = tree_get(map, key);
-    if (node == NULL || node->kind == NODE_NULL ||
-        (node->kind == NODE_STRING && node->s[0] == '\0')) {
-        return 0;
-    }
-    return config_fail_at(r, node->key_mark, "%s is not supported: %s", key, advice);
 }

@@ -7,15 +7,8 @@
 #include "kube/config.h"
 #include "kube/exec_credential.h"
 
-void kube_credentials_init(struct kube_credentials *c, const char *fixed, const char *file)
-{
-    *c = (struct kube_credentials){.fixed = xstrdup_or_null(fixed), .file = xstrdup_or_null(file)};
-}
-
 void kube_credentials_done(struct kube_credentials *c)
 {
-    free(c->fixed);
-    free(c->file);
     free(c->token);
     *c = (struct kube_credentials){0};
 }

@@ -8,14 +8,13 @@
 #include "base/err.h"
 
 struct kube_credentials {
-    char *fixed, *file; /* owned; either may be NULL */
-    char *token;        /* as read from the file, NULL before */
+    const char *fixed, *file; /* borrowed; either may be NULL */
+    char *token;              /* as read from the file, NULL before; owned */
     int64_t read_ns;
     bool is_refused; /* since it was read */
 };
 #define KUBE_TOKEN_AGE_NS (60 * INT64_C(1000000000))
 
-void kube_credentials_init(struct kube_credentials *c, const char *fixed, const char *file);
 void kube_credentials_done(struct kube_credentials *c);
 /* *ret is borrowed until the next call; NULL: send no token. If the file cannot be read any more,
  * the last token stays in use; -Exxx only if there never was one. */

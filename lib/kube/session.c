@@ -37,7 +37,7 @@ struct kube_session {
     struct kube_transport *transport;
     int64_t now_ns;  /* of the latest look: for callbacks of the plugin */
     unsigned n_open; /* the transport, plugins */
-    bool is_insecurity_told;
+    bool is_insecurity_reported;
     struct kube_warnings warnings;
     void (*on_ready)(void *ctx);
     void (*on_closed)(void *ctx);
@@ -94,7 +94,8 @@ int kube_session_new(const struct kube_client_params *params, void (*on_ready)(v
     }
     s->user_agent = xasprintf("%s (linux/" ARCHITECTURE ")", params->user_agent);
     s->config = kube_config_copy(params->config);
-    kube_credentials_init(&s->credentials, s->config.token, s->config.token_file);
+    s->credentials =
+        (struct kube_credentials){.fixed = s->config.token, .file = s->config.token_file};
     s->login.held.expires_unix_ms = -1;
     refresh_endpoint(s);
     s->n_open = 1;
@@ -205,10 +206,10 @@ static void start_plugin(struct kube_session *s)
 
 /* --- requests --- */
 
-static void tell_insecurity(struct kube_session *s)
+static void report_insecurity(struct kube_session *s)
 {
-    if (s->config.is_insecure && !s->is_insecurity_told) {
-        s->is_insecurity_told = true;
+    if (s->config.is_insecure && !s->is_insecurity_reported) {
+        s->is_insecurity_reported = true;
         notice(s, KUBE_NOTICE_INSECURE,
                "insecure-skip-tls-verify is set: the API server's certificate is not verified");
     }
@@ -216,7 +217,7 @@ static void tell_insecurity(struct kube_session *s)
 
 bool kube_session_prepare(struct kube_session *s, int64_t now_ns)
 {
-    tell_insecurity(s);
+    report_insecurity(s);
     if (s->config.exec == NULL) {
         return true;
     }

@@ -476,14 +476,13 @@ TEST(tokens)
 {
     _cleanup_(folder_freep) struct folder *f = folder_new();
     _cleanup_(freep) char *path = in(f, "token");
-    struct kube_credentials c;
+    struct kube_credentials c = {.fixed = "fixed"};
     const char *token;
     struct err err;
-    kube_credentials_init(&c, "fixed", NULL);
     expect_token(&c, 0, "fixed");
     kube_credentials_done(&c);
 
-    kube_credentials_init(&c, "fixed", path); /* the file wins */
+    c = (struct kube_credentials){.fixed = "fixed", .file = path}; /* the file wins */
     assert_int_equal(kube_credentials_get(&c, 0, &token, &err), -ENOENT);
     put(f, "token", " \n");
     assert_int_equal(kube_credentials_get(&c, 0, &token, &err), -EINVAL);
@@ -503,7 +502,7 @@ TEST(tokens)
     expect_token(&c, 63 * S_NS, "three"); /* better than none */
     kube_credentials_done(&c);
 
-    kube_credentials_init(&c, NULL, NULL);
+    c = (struct kube_credentials){0};
     assert_int_equal(kube_credentials_get(&c, 0, &token, &err), 0);
     assert_null(token);
     kube_credentials_done(&c);
