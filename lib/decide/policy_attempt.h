@@ -1,5 +1,5 @@
-/* Whether an attempt has ended and how, and which number the next one gets. Called by reconcile.c
- * for the gang of the current attempt. Pure.
+/* Whether an attempt has ended and how, whether its trial is retried, and which number the next
+ * attempt gets. Called by reconcile.c for the gang of the current attempt. Pure.
  *
  * Rules, in this order (docs/contracts/retries.md):
  *   1. A failed or vanished member ends the attempt. The cause is a preemption, else the failure
@@ -21,6 +21,7 @@
 #include <stdint.h>
 
 #include "decide/observed.h"
+#include "spec/spec.h"
 
 #define ATTEMPT_PSERVER_GRACE_MS 10000
 /* The status of a cause may arrive after the status of its consequences. And where a link is cut,
@@ -88,3 +89,12 @@ uint32_t attempt_number(const struct attempt_seen *seen);
  * infrastructure; a failed one whose launcher gave no class gets one from its exit code; one that
  * did not fail has FAILURE_NONE. */
 enum failure_class failure_of_replica(const struct observed_replica *replica);
+
+/* The outcome that the row of an ended attempt gets (docs/contracts/retries.md, "What follows").
+ * `attempts_before` counts the trial's rows so far. Void means that another attempt follows. */
+enum attempt_outcome retry_decide(enum attempt_end end, enum on_trial_failure on_trial_failure,
+                                  uint32_t attempts_before, int64_t backoff_limit);
+/* Whether the row is Invalid instead, and another attempt follows: runPolicy.invalidRepeats are
+ * left. `invalid_before` counts the run's Invalid rows so far. With none left a noisy trial counts,
+ * so a run always ends. */
+bool invalid_decide(enum attempt_end end, uint32_t invalid_before, int64_t invalid_repeats);

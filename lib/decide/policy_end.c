@@ -37,3 +37,8 @@ int64_t deadline_remaining_ms(int64_t started_unix_ms, int64_t deadline_s, int64
     const int64_t left_ms = started_unix_ms + deadline_s * 1000 - now_unix_ms;
     return left_ms > 0 ? left_ms : 0;
 }
+
+bool cleanup_keeps_ended(enum clean_pod_policy policy, enum attempt_outcome outcome)
+{
+    return policy == CLEAN_ON_SUCCESS ? outcome != ATTEMPT_SUCCEEDED : policy != CLEAN_ALL;
+}

@@ -29,9 +29,7 @@
 
 #include "base/text.h"
 #include "base/vec_walk.h"
-#include "decide/policy_cleanup.h"
 #include "decide/policy_end.h"
-#include "decide/policy_retry.h"
 #include "decide/lanes.h"
 
 /* Of the options in a command: a longer text is left out, because a message would cut it. */
@@ -48,15 +46,13 @@ static void save_attempt(struct decision *d, struct observed_gang *g, enum attem
     decision_view_add_row(&d->view, g, outcome, error);
 }
 
+/* Replicas go when the store has their result, or no result will come: the run was over before this
+ * call, or their attempt never ends. */
 static void delete_gang(struct decision *d, const struct observed_gang *g)
 {
-    const struct cleanup_facts facts = {
-        .in_definition = true,
-        .has_row = g->has_row,
-        .is_run_final = run_phase_is_final(d->o->status.phase),
-        .is_interrupted = d->is_interrupted,
-    };
-    for (size_t i = 0; i < g->n_members && cleanup_may_delete(&facts); i++) {
+    const bool is_needless =
+        g->has_row || run_phase_is_final(d->o->status.phase) || d->is_interrupted;
+    for (size_t i = 0; i < g->n_members && is_needless; i++) {
         plan_delete(d->plan, &g->members[i].id);
     }
 }
@@ -64,11 +60,8 @@ static void delete_gang(struct decision *d, const struct observed_gang *g)
 /* Deletes replicas that are not in the definition. */
 static void delete_unknown(struct decision *d)
 {
-    const struct cleanup_facts facts = {.in_definition = false};
     vec_each (struct replica_id, id, &d->view.unknown) {
-        if (cleanup_may_delete(&facts)) {
-            plan_delete(d->plan, id);
-        }
+        plan_delete(d->plan, id);
     }
 }
 
@@ -76,7 +69,6 @@ static void delete_unknown(struct decision *d)
  * finds the rest of it later must not take it for a failure, whoever deletes it then. */
 static void cut_short(struct decision *d, size_t lane, struct observed_gang *g)
 {
-    const struct cleanup_facts facts = {.in_definition = true, .is_interrupted = true};
     struct run_status status;
     memcpy(&status, &d->said, sizeof(status)); /* with the padding, as the plan has it */
     status.lanes[lane].has_current = status.lanes[lane].is_cut_short = true;
@@ -86,7 +78,7 @@ static void cut_short(struct decision *d, size_t lane, struct observed_gang *g)
         memcpy(&d->said, &status, sizeof(status));
     }
     decision_view_cut_short(&d->view, g);
-    for (size_t i = 0; i < g->n_members && cleanup_may_delete(&facts); i++) {
+    for (size_t i = 0; i < g->n_members; i++) {
         plan_delete(d->plan, &g->members[i].id);
     }
 }

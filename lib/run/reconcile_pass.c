@@ -11,7 +11,7 @@
 #include "base/vec_walk.h"
 #include "core/noise_rule.h"
 #include "core/throughput.h"
-#include "decide/policy_cleanup.h"
+#include "decide/policy_end.h"
 #include "decide/policy_overlap.h"
 #include "decide/reconcile.h"
 #include "run/attempt.h"

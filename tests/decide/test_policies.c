@@ -2,7 +2,6 @@
 #include "tests/test.h"
 #include "base/text.h"
 #include "decide/policy_attempt.h"
-#include "decide/policy_cleanup.h"
 #include "decide/policy_end.h"
 #include "decide/policy_wait.h"
 
@@ -76,28 +75,6 @@ TEST(keeps_ended)
         print_message("# %s, %s\n", clean_pod_policy_names[rows[i].policy],
                       attempt_outcome_to_string(rows[i].outcome));
         assert_int_equal(cleanup_keeps_ended(rows[i].policy, rows[i].outcome), rows[i].keeps);
-    }
-}
-
-TEST(cleanup)
-{
-    static const struct {
-        const char *name;
-        struct cleanup_facts facts;
-        bool may_delete;
-    } rows[] = {
-        {"its attempt goes on", {.in_definition = true}, false},
-        {"row kept", {.in_definition = true, .has_row = true}, true},
-        {"cut short", {.in_definition = true, .is_interrupted = true}, true},
-        {"cut short, but kept",
-         {.in_definition = true, .is_interrupted = true, .has_row = true},
-         true},
-        {"straggler", {.in_definition = true, .is_run_final = true}, true},
-        {"unknown", {.in_definition = false}, true},
-    };
-    for (size_t i = 0; i < N_ROWS(rows); i++) {
-        print_message("# row '%s'\n", rows[i].name);
-        assert_int_equal(cleanup_may_delete(&rows[i].facts), rows[i].may_delete);
     }
 }
 

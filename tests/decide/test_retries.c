@@ -2,7 +2,6 @@
 #include "tests/test.h"
 #include "decide/policy_end.h"
 #include "decide/policy_attempt.h"
-#include "decide/policy_retry.h"
 
 #include "../golden.h"
 #include "base/parse.h"
