@@ -69,7 +69,7 @@ EDGES = {
     "environment": (
         r"(?<![\w.>])(getenv|secure_getenv|setenv|unsetenv|putenv|clearenv)\s*\(",
         {
-            "lib/run/processes/process_env.c": "children get PATH and locale of the caller",
+            "lib/run/processes/child.c": "children get PATH and locale of the caller",
             "ctl/*/*.c": "the command line reads its variables",
             "daemon/main.c": "a pod is told where the API server is",
             "worker/*.c": "BENCHD_* is the worker's command line",

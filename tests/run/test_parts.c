@@ -6,7 +6,6 @@
 #include "base/str.h"
 #include "run/processes/child.h"
 #include "run/processes/cpus.h"
-#include "run/processes/process_env.h"
 
 static const struct cpus_row {
     const char *name;
@@ -100,17 +99,17 @@ TEST(the_contract_wins)
         "HOME=/theirs",           "A=1", "AB=2", "A=3", "BENCHD_SECRET_FD=77", "BENCHD_ARENA_FD=78",
         "CUDA_VISIBLE_DEVICES=1", NULL};
     char *extra[] = {"BENCHD_SECRET_FD=3", "BENCHD_ARENA_FD=4", NULL};
-    char **env = process_env_build(contract, extra);
-    assert_string_equal(process_env_get(env, "HOME"), "/theirs");
-    assert_string_equal(process_env_get(env, "TMPDIR"), "/tmp");
-    assert_string_equal(process_env_get(env, "A"), "3");
-    assert_string_equal(process_env_get(env, "AB"), "2");
-    assert_string_equal(process_env_get(env, "BENCHD_SECRET_FD"), "3");
-    assert_string_equal(process_env_get(env, "BENCHD_ARENA_FD"), "4");
-    assert_string_equal(process_env_get(env, "NCCL_DEBUG"), "INFO");
-    assert_string_equal(process_env_get(env, "CUDA_VISIBLE_DEVICES"), "1");
-    assert_null(process_env_get(env, "BENCHD_POINT"));
-    assert_null(process_env_get(env, "HOM"));
+    char **env = child_env_build(contract, extra);
+    assert_string_equal(child_env_get(env, "HOME"), "/theirs");
+    assert_string_equal(child_env_get(env, "TMPDIR"), "/tmp");
+    assert_string_equal(child_env_get(env, "A"), "3");
+    assert_string_equal(child_env_get(env, "AB"), "2");
+    assert_string_equal(child_env_get(env, "BENCHD_SECRET_FD"), "3");
+    assert_string_equal(child_env_get(env, "BENCHD_ARENA_FD"), "4");
+    assert_string_equal(child_env_get(env, "NCCL_DEBUG"), "INFO");
+    assert_string_equal(child_env_get(env, "CUDA_VISIBLE_DEVICES"), "1");
+    assert_null(child_env_get(env, "BENCHD_POINT"));
+    assert_null(child_env_get(env, "HOM"));
     for (size_t i = 0; contract[i] != NULL; i++) {
         _cleanup_(freep) char *name = xstrndup(contract[i], strcspn(contract[i], "=") + 1);
         int n = 0;

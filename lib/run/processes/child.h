@@ -58,3 +58,11 @@ void child_signal(const struct child *c, enum child_signal signal);
 /* `name` itself if it holds a slash, else the first executable in `path` (a PATH variable). Owned.
  * -ENOENT, -EACCES. */
 int child_find_program(const char *name, const char *path, char **ret, struct err *err);
+
+/* The environment of a child: a few variables that programs need on this machine (PATH, HOME, ...:
+ * docs/run.md), then the variables of `contract` ("NAME=value"; they override the former, and the
+ * last of equal names counts), then the variables of `extra`. Nothing else is inherited, so that a
+ * run does not depend on the process that started it. Owned list. */
+char **child_env_build(char *const *contract, char *const *extra);
+/* The value of `name` in such a list, borrowed; NULL if it is not set. */
+const char *child_env_get(char *const *list, const char *name);

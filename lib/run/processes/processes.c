@@ -27,7 +27,7 @@
 #include "run/processes/cpus.h"
 #include "run/processes/local_gang.h"
 #include "run/processes/process.h"
-#include "run/processes/process_env.h"
+#include "run/processes/child.h"
 #include "run/processes/sampler.h"
 
 #define DEFAULT_LOG_MAX_BYTES ((size_t)64 << 20)
@@ -118,12 +118,12 @@ static void start_process(struct processes *l, struct process *p)
         g->is_sampled = true;
         sampler_begin(l->sampler);
     }
-    sampler_choose(l->sampler, process_env_get(p->envp, "CUDA_VISIBLE_DEVICES"));
+    sampler_choose(l->sampler, child_env_get(p->envp, "CUDA_VISIBLE_DEVICES"));
     bool is_trusted = str_eq(p->argv[0], "benchworker");
     _cleanup_(freep) char *path = NULL;
     struct err err;
     int r = child_find_program(is_trusted ? l->benchworker : p->argv[0],
-                               process_env_get(p->envp, "PATH"), &path, &err);
+                               child_env_get(p->envp, "PATH"), &path, &err);
     if (r < 0) {
         process_fail_start(p, -r, err.msg);
         return;
@@ -175,7 +175,7 @@ static char **build_env(const struct local_gang *g, enum role role, char *const 
     if (has_arena(g, role)) {
         extra[n++] = arena_fd;
     }
-    return process_env_build(contract, extra);
+    return child_env_build(contract, extra);
 }
 
 static int processes_create(struct launcher *launcher, const struct replica_spec *spec,
