@@ -100,7 +100,6 @@ static int has_right(struct cluster *c, const struct right *right, struct err *e
         .content_type = "application/json",
         .body = json_dumps(review, JSON_COMPACT),
         .what = xstrdup("ask for rights"),
-        .is_repeatable = true,
     };
     req.body_len = strlen(req.body);
     const int r = cluster_get(c, &req, &answer, err);

@@ -24,8 +24,6 @@
 
 #define NS_PER_MS INT64_C(1000000)
 #define NS_PER_S (1000 * NS_PER_MS)
-#define DEFAULT_IN_FLIGHT 32
-#define PROMPT_IN_FLIGHT 8
 #define GUARD_NS (100 * NS_PER_MS) /* until a request that may not be sent is examined again */
 #define DEFAULT_TIMEOUT_NS (30 * NS_PER_S)
 #define DEFAULT_SILENCE_NS                                                                         \
@@ -74,8 +72,8 @@ struct kube_client {
     uv_timer_t health_timer;
     struct health health[N_POOLS]; /* by enum kube_pool */
     int64_t silence_ns;
-    struct kube_session *session;                                            /* NULL: being freed */
-    unsigned max_in_flight[KUBE_N_PRIORITIES], in_flight[KUBE_N_PRIORITIES]; /* calls */
+    struct kube_session *session;          /* NULL: being freed */
+    unsigned in_flight[KUBE_N_PRIORITIES]; /* calls */
     uint64_t seed;
     bool is_closing;
     bool is_away;       /* the server did not listen at the latest request */
@@ -114,10 +112,6 @@ int kube_client_new(const struct kube_client_params *params, struct kube_client 
 {
     struct kube_client *c = xnew(struct kube_client);
     c->loop = params->loop;
-    c->max_in_flight[KUBE_NORMAL] =
-        params->max_in_flight == 0 ? DEFAULT_IN_FLIGHT : params->max_in_flight;
-    c->max_in_flight[KUBE_PROMPT] = PROMPT_IN_FLIGHT;
-    c->max_in_flight[KUBE_URGENT] = UINT_MAX;
     c->seed = params->seed;
     TAILQ_INIT(&c->waiting);
     TAILQ_INIT(&c->running);
@@ -188,11 +182,12 @@ void kube_client_get_stats(const struct kube_client *c, struct kube_client_stats
 
 /* --- what calls and streams share --- */
 
-/* Calls of other priorities do not count. */
+/* Calls of other priorities do not count; the rest queues. */
 static bool has_room(const struct kube_call *call)
 {
-    const struct kube_client *c = call->client;
-    return c->in_flight[call->req.priority] < c->max_in_flight[call->req.priority];
+    static const unsigned most[KUBE_N_PRIORITIES] = {
+        [KUBE_NORMAL] = 32, [KUBE_PROMPT] = 8, [KUBE_URGENT] = UINT_MAX};
+    return call->client->in_flight[call->req.priority] < most[call->req.priority];
 }
 
 static bool may_write(const struct kube_client *c)
@@ -335,7 +330,7 @@ static void on_answer(void *ctx, const struct kube_response *res)
     kube_session_heed(c->session, res);
     int64_t wait_ns = 0;
     const bool is_worth_it = kube_session_learn(c->session, now(), res, call->generation);
-    const enum kube_verdict verdict = kube_retry_decide(&call->retry, &call->req, res, &wait_ns);
+    const enum kube_verdict verdict = kube_retry_decide(&call->retry, res, &wait_ns);
     if (verdict == KUBE_RETRY_WAIT || (verdict == KUBE_RETRY_REFRESH && is_worth_it)) {
         if (call->options.on_again != NULL) {
             call->options.on_again(call->ctx);

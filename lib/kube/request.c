@@ -101,8 +101,7 @@ static void put_query_number(struct buf *b, const char *key, uint64_t value)
 
 static void set(struct kube_request *ret, enum kube_method method, struct buf *path, char *what)
 {
-    *ret = (struct kube_request){
-        .method = method, .path = buf_take(path), .what = what, .is_repeatable = true};
+    *ret = (struct kube_request){.method = method, .path = buf_take(path), .what = what};
 }
 
 static void set_body(struct kube_request *req, const char *content_type, const json_t *body)

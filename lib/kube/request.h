@@ -22,6 +22,7 @@ extern const char *const kube_method_names[]; /* "GET" */
 enum kube_priority { KUBE_NORMAL, KUBE_PROMPT, KUBE_URGENT };
 #define KUBE_N_PRIORITIES 3
 
+/* Each may be sent again after its answer was lost. */
 struct kube_request {
     enum kube_method method;
     char *path;               /* "/api/v1/namespaces/x/pods?limit=500", owned */
@@ -32,8 +33,6 @@ struct kube_request {
     char *user;   /* whose rights count; owned, NULL: as the credentials say */
     char *what;   /* "create pod 'x'", for messages; owned */
     enum kube_priority priority;
-    /* may be sent again after the answer was lost: true for all builders below */
-    bool is_repeatable;
 };
 void kube_request_done(struct kube_request *req);
 /* Lets a ServiceAccount send it. The credentials need the right to impersonate the account. */

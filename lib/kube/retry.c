@@ -58,53 +58,49 @@ bool kube_is_unauthenticated(const struct kube_response *res)
            (res->http_code == 403 && strstr(res->body, "system:anonymous") != NULL);
 }
 
-enum answer { STANDS, AGAIN, REFRESH };
-
-static enum answer judge(const struct kube_request *req, const struct kube_response *res)
+/* What the answer alone says. */
+static enum kube_verdict read_answer(const struct kube_response *res)
 {
     switch (res->failure) {
     case KUBE_UNREACHABLE:
-        return AGAIN; /* nothing was sent */
     case KUBE_TIMED_OUT:
     case KUBE_BROKEN:
-        return req->is_repeatable ? AGAIN : STANDS;
+        return KUBE_RETRY_WAIT;
     case KUBE_TLS:
-        return REFRESH;
+        return KUBE_RETRY_REFRESH;
     case KUBE_TOO_LARGE:
     case KUBE_LOCAL:
-        return STANDS;
+        return KUBE_RETRY_NO;
     case KUBE_ANSWERED:
         break;
     }
     if (kube_is_unauthenticated(res)) {
-        return REFRESH;
+        return KUBE_RETRY_REFRESH;
     }
     switch (res->http_code) {
-    case 429: /* refused before it had an effect */
-        return AGAIN;
     case 408:
+    case 429:
     case 500:
     case 502:
     case 503:
     case 504:
-        return req->is_repeatable ? AGAIN : STANDS;
+        return KUBE_RETRY_WAIT;
     default:
-        return res->http_code >= 500 && res->retry_after_s >= 0 && req->is_repeatable ? AGAIN
-                                                                                      : STANDS;
+        return res->http_code >= 500 && res->retry_after_s >= 0 ? KUBE_RETRY_WAIT : KUBE_RETRY_NO;
     }
 }
 
-enum kube_verdict kube_retry_decide(struct kube_retry *r, const struct kube_request *req,
-                                    const struct kube_response *res, int64_t *ret_wait_ns)
+enum kube_verdict kube_retry_decide(struct kube_retry *r, const struct kube_response *res,
+                                    int64_t *ret_wait_ns)
 {
-    const enum answer answer = judge(req, res);
-    if (answer == REFRESH) {
+    const enum kube_verdict answer = read_answer(res);
+    if (answer == KUBE_RETRY_REFRESH) {
         const bool was_refreshed = r->is_refreshed;
         r->is_refreshed = true;
         return was_refreshed ? KUBE_RETRY_NO : KUBE_RETRY_REFRESH;
     }
     r->tries++;
-    if (answer == STANDS || r->tries >= r->max_tries) {
+    if (answer == KUBE_RETRY_NO || r->tries >= r->max_tries) {
         return KUBE_RETRY_NO;
     }
     const int64_t backoff_ns = kube_backoff_next(&r->backoff);

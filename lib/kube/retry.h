@@ -1,7 +1,7 @@
 /* When a request is sent again, and after how long: one table by code. Pure: random numbers come
  * from a seed, and the caller does the waiting.
  *
- *   no connection, timeout, broken        repeatable requests: back off
+ *   no connection, timeout, broken        back off
  *   429, 5xx with Retry-After             that long, plus jitter
  *   408, 500, 502, 503, 504               back off
  *   401, 403 for system:anonymous         once: read the credentials again, at once
@@ -40,7 +40,7 @@ struct kube_retry {
 };
 #define KUBE_RETRY_TRIES 10
 void kube_retry_init(struct kube_retry *r, unsigned max_tries, uint64_t seed);
-enum kube_verdict kube_retry_decide(struct kube_retry *r, const struct kube_request *req,
-                                    const struct kube_response *res, int64_t *ret_wait_ns);
+enum kube_verdict kube_retry_decide(struct kube_retry *r, const struct kube_response *res,
+                                    int64_t *ret_wait_ns);
 /* The server wants other credentials: 401, or 403 for system:anonymous. */
 bool kube_is_unauthenticated(const struct kube_response *res);

@@ -15,85 +15,81 @@ struct row {
     enum kube_failure failure;
     const char *type, *body;
     int64_t retry_after_s;
-    int code;                  /* of kube_check */
-    const char *text;          /* somewhere in it */
-    enum kube_verdict verdict; /* for a repeatable request */
-    bool is_for_any;           /* also for one that is not */
+    int code;         /* of kube_check */
+    const char *text; /* somewhere in it */
+    enum kube_verdict verdict;
 };
 
 #define JSON "application/json"
 static const struct row rows[] = {
-    {"ok", 200, 0, JSON, "{}", -1, 0, "", KUBE_RETRY_NO, true},
-    {"created", 201, 0, JSON, "{}", -1, 0, "", KUBE_RETRY_NO, true},
+    {"ok", 200, 0, JSON, "{}", -1, 0, "", KUBE_RETRY_NO},
+    {"created", 201, 0, JSON, "{}", -1, 0, "", KUBE_RETRY_NO},
     {"fairness", 429, 0, "text/plain; charset=utf-8",
      "Too many requests, please try again later.\n", 1, -EBUSY,
      "create pod 'a': HTTP 429: Too many requests, please try again later.; the API server is "
      "busy: try again later",
-     KUBE_RETRY_WAIT, true},
+     KUBE_RETRY_WAIT},
     {"wrong token", 401, 0, JSON, STATUS(401, "Unauthorized", "Unauthorized"), -1, -EACCES,
-     "HTTP 401 Unauthorized: Unauthorized; the credentials were refused", KUBE_RETRY_REFRESH, true},
+     "HTTP 401 Unauthorized: Unauthorized; the credentials were refused", KUBE_RETRY_REFRESH},
     {"no token", 403, 0, JSON,
      STATUS(403, "Forbidden", "pods is forbidden: User \\\"system:anonymous\\\" cannot create"), -1,
-     -EACCES, "no credentials were accepted", KUBE_RETRY_REFRESH, true},
+     -EACCES, "no credentials were accepted", KUBE_RETRY_REFRESH},
     {"no right", 403, 0, JSON,
      STATUS(403, "Forbidden", "User \\\"u\\\" cannot create resource \\\"pods\\\""), -1, -EACCES,
-     "cannot create resource \"pods\"; ask an administrator for this right", KUBE_RETRY_NO, true},
+     "cannot create resource \"pods\"; ask an administrator for this right", KUBE_RETRY_NO},
     {"pod security", 403, 0, JSON,
      STATUS(403, "Forbidden", "pods \\\"a\\\" is forbidden: violates PodSecurity"), -1, -EACCES,
-     "violates PodSecurity", KUBE_RETRY_NO, true},
+     "violates PodSecurity", KUBE_RETRY_NO},
     {"quota", 403, 0, JSON, STATUS(403, "Forbidden", "exceeded quota: q, requested: pods=1"), -1,
-     -EDQUOT, "exceeded quota: q", KUBE_RETRY_NO, true},
+     -EDQUOT, "exceeded quota: q", KUBE_RETRY_NO},
     {"a quota that is not counted yet", 403, 0, JSON,
      STATUS(403, "Forbidden",
             "pods \\\"a\\\" is forbidden: status unknown for quota: q, resources: pods"),
-     -1, -EDQUOT, "status unknown for quota: q", KUBE_RETRY_NO, true},
+     -1, -EDQUOT, "status unknown for quota: q", KUBE_RETRY_NO},
     {"namespace ends", 403, 0, JSON,
      "{\"kind\":\"Status\",\"reason\":\"Forbidden\",\"message\":\"being terminated\",\"details\":"
      "{\"causes\":[{\"reason\":\"NamespaceTerminating\"}]}}",
-     -1, -ESHUTDOWN, "being terminated", KUBE_RETRY_NO, true},
+     -1, -ESHUTDOWN, "being terminated", KUBE_RETRY_NO},
     {"not found", 404, 0, JSON, STATUS(404, "NotFound", "pods \\\"a\\\" not found"), -1, -ENOENT,
-     "HTTP 404 NotFound: pods \"a\" not found", KUBE_RETRY_NO, true},
+     "HTTP 404 NotFound: pods \"a\" not found", KUBE_RETRY_NO},
     {"exists", 409, 0, JSON, STATUS(409, "AlreadyExists", "pods \\\"a\\\" already exists"), -1,
-     -EEXIST, "already exists", KUBE_RETRY_NO, true},
+     -EEXIST, "already exists", KUBE_RETRY_NO},
     {"conflict", 409, 0, JSON, STATUS(409, "Conflict", "the object has been modified"), -1, -ESTALE,
-     "has been modified", KUBE_RETRY_NO, true},
+     "has been modified", KUBE_RETRY_NO},
     {"expired", 410, 0, JSON, STATUS(410, "Expired", "too old resource version"), -1, -ESTALE,
-     "too old", KUBE_RETRY_NO, true},
+     "too old", KUBE_RETRY_NO},
     {"strict decoding", 400, 0, JSON,
      STATUS(400, "BadRequest", "strict decoding error: unknown field \\\"spec.x\\\""), -1, -EINVAL,
-     "unknown field \"spec.x\"", KUBE_RETRY_NO, true},
+     "unknown field \"spec.x\"", KUBE_RETRY_NO},
     {"invalid", 422, 0, JSON, STATUS(422, "Invalid", "spec.x: Invalid value"), -1, -EINVAL,
-     "Invalid value", KUBE_RETRY_NO, true},
-    {"too large", 413, 0, JSON, "", -1, -EINVAL, "HTTP 413 without a message", KUBE_RETRY_NO, true},
+     "Invalid value", KUBE_RETRY_NO},
+    {"too large", 413, 0, JSON, "", -1, -EINVAL, "HTTP 413 without a message", KUBE_RETRY_NO},
     {"kubelet gone", 500, 0, JSON,
      "{\"kind\":\"Status\",\"message\":\"dial tcp 10.0.0.1:10250: connect: connection refused\","
      "\"code\":500}",
-     -1, -EIO, "HTTP 500: dial tcp", KUBE_RETRY_WAIT, false},
+     -1, -EIO, "HTTP 500: dial tcp", KUBE_RETRY_WAIT},
     {"a proxy's page", 502, 0, "text/html", "<html><h1>Bad Gateway</h1></html>", -1, -EIO,
-     "is a proxy in between? <html>", KUBE_RETRY_WAIT, false},
+     "is a proxy in between? <html>", KUBE_RETRY_WAIT},
     {"HTML without type", 500, 0, "", " \n<!doctype html>", -1, -EIO, "an HTML page",
-     KUBE_RETRY_WAIT, false},
+     KUBE_RETRY_WAIT},
     {"half a status", 503, 0, JSON, "{\"kind\":\"Stat", -1, -EIO, "{\"kind\":\"Stat",
-     KUBE_RETRY_WAIT, false},
+     KUBE_RETRY_WAIT},
     {"future version", 504, 0, JSON, STATUS(504, "Timeout", "Too large resource version"), 1,
-     -ETIMEDOUT, "Too large resource version", KUBE_RETRY_WAIT, false},
-    {"507 with Retry-After", 507, 0, "", "full", 3, -EIO, "full", KUBE_RETRY_WAIT, false},
-    {"501", 501, 0, "", "no", -1, -EIO, "no", KUBE_RETRY_NO, true},
-    {"redirect", 302, 0, "", "", -1, -EIO, "HTTP 302", KUBE_RETRY_NO, true},
+     -ETIMEDOUT, "Too large resource version", KUBE_RETRY_WAIT},
+    {"507 with Retry-After", 507, 0, "", "full", 3, -EIO, "full", KUBE_RETRY_WAIT},
+    {"501", 501, 0, "", "no", -1, -EIO, "no", KUBE_RETRY_NO},
+    {"redirect", 302, 0, "", "", -1, -EIO, "HTTP 302", KUBE_RETRY_NO},
     {"bytes that are no text", 500, 0, "text/plain", "a\xff\x1b[31m\n", -1, -EIO, "a? [31m",
-     KUBE_RETRY_WAIT, false},
+     KUBE_RETRY_WAIT},
     {"refused", 0, KUBE_UNREACHABLE, "", "", -1, -EHOSTUNREACH,
-     "create pod 'a': cannot reach the API server: words; is it running", KUBE_RETRY_WAIT, true},
-    {"certificate", 0, KUBE_TLS, "", "", -1, -EPROTO, "certificate-authority", KUBE_RETRY_REFRESH,
-     true},
-    {"silence", 0, KUBE_TIMED_OUT, "", "", -1, -ETIMEDOUT, "no answer in time", KUBE_RETRY_WAIT,
-     false},
-    {"reset", 0, KUBE_BROKEN, "", "", -1, -ECONNRESET, "connection lost: words", KUBE_RETRY_WAIT,
-     false},
+     "create pod 'a': cannot reach the API server: words; is it running", KUBE_RETRY_WAIT},
+    {"certificate", 0, KUBE_TLS, "", "", -1, -EPROTO, "certificate-authority", KUBE_RETRY_REFRESH},
+    {"silence", 0, KUBE_TIMED_OUT, "", "", -1, -ETIMEDOUT, "no answer in time", KUBE_RETRY_WAIT},
+    {"reset", 0, KUBE_BROKEN, "", "", -1, -ECONNRESET, "connection lost: words", KUBE_RETRY_WAIT},
     {"reset in the body", 200, KUBE_BROKEN, "", "{", -1, -ECONNRESET, "connection lost",
-     KUBE_RETRY_WAIT, false},
-    {"outgrown", 200, KUBE_TOO_LARGE, "", "", -1, -E2BIG, "too large", KUBE_RETRY_NO, true},
-    {"own trouble", 0, KUBE_LOCAL, "", "", -1, -EIO, "words", KUBE_RETRY_NO, true},
+     KUBE_RETRY_WAIT},
+    {"outgrown", 200, KUBE_TOO_LARGE, "", "", -1, -E2BIG, "too large", KUBE_RETRY_NO},
+    {"own trouble", 0, KUBE_LOCAL, "", "", -1, -EIO, "words", KUBE_RETRY_NO},
 };
 
 static struct kube_response row_response(const struct row *row)
@@ -185,54 +181,46 @@ TEST(words_of_pod_security_are_whole)
 TEST(verdicts)
 {
     for (size_t i = 0; i < N_ROWS(rows); i++) {
-        for (int repeatable = 0; repeatable <= 1; repeatable++) {
-            const struct kube_request req = {.is_repeatable = repeatable};
-            const struct kube_response res = row_response(&rows[i]);
-            struct kube_retry retry;
-            kube_retry_init(&retry, 10, 1);
-            int64_t wait_ns = -1;
-            const enum kube_verdict got = kube_retry_decide(&retry, &req, &res, &wait_ns);
-            const enum kube_verdict expected =
-                repeatable || rows[i].is_for_any ? rows[i].verdict : KUBE_RETRY_NO;
-            if (got != expected) {
-                fail_msg("%s, repeatable %d: expected %d, got %d", rows[i].name, repeatable,
-                         expected, got);
-            }
-            if (got == KUBE_RETRY_WAIT && rows[i].retry_after_s > 0) {
-                assert_true(wait_ns >= rows[i].retry_after_s * S_NS);
-                assert_true(wait_ns <= rows[i].retry_after_s * S_NS * 5 / 4);
-            }
+        const struct kube_response res = row_response(&rows[i]);
+        struct kube_retry retry;
+        kube_retry_init(&retry, 10, 1);
+        int64_t wait_ns = -1;
+        const enum kube_verdict got = kube_retry_decide(&retry, &res, &wait_ns);
+        if (got != rows[i].verdict) {
+            fail_msg("%s: expected %d, got %d", rows[i].name, rows[i].verdict, got);
+        }
+        if (got == KUBE_RETRY_WAIT && rows[i].retry_after_s > 0) {
+            assert_true(wait_ns >= rows[i].retry_after_s * S_NS);
+            assert_true(wait_ns <= rows[i].retry_after_s * S_NS * 5 / 4);
         }
     }
 }
 
 TEST(gives_up_in_the_end)
 {
-    const struct kube_request req = {.is_repeatable = true};
     const struct kube_response res = {
         .http_code = 503, .retry_after_s = -1, .body = "", .content_type = ""};
     struct kube_retry retry;
     kube_retry_init(&retry, 4, 7);
     int64_t wait_ns = 0, before_ns = 0;
     for (int i = 0; i < 3; i++) {
-        assert_int_equal(kube_retry_decide(&retry, &req, &res, &wait_ns), KUBE_RETRY_WAIT);
+        assert_int_equal(kube_retry_decide(&retry, &res, &wait_ns), KUBE_RETRY_WAIT);
         assert_true(wait_ns > 0 && wait_ns < 2 * S_NS);
         assert_true(i == 0 || wait_ns >= before_ns / 2);
         before_ns = wait_ns;
     }
-    assert_int_equal(kube_retry_decide(&retry, &req, &res, &wait_ns), KUBE_RETRY_NO);
+    assert_int_equal(kube_retry_decide(&retry, &res, &wait_ns), KUBE_RETRY_NO);
 }
 
 TEST(refreshes_once)
 {
-    const struct kube_request req = {.is_repeatable = true};
     const struct kube_response res = {
         .http_code = 401, .retry_after_s = -1, .body = "", .content_type = ""};
     struct kube_retry retry;
     int64_t wait_ns;
     kube_retry_init(&retry, 1, 7);
-    assert_int_equal(kube_retry_decide(&retry, &req, &res, &wait_ns), KUBE_RETRY_REFRESH);
-    assert_int_equal(kube_retry_decide(&retry, &req, &res, &wait_ns), KUBE_RETRY_NO);
+    assert_int_equal(kube_retry_decide(&retry, &res, &wait_ns), KUBE_RETRY_REFRESH);
+    assert_int_equal(kube_retry_decide(&retry, &res, &wait_ns), KUBE_RETRY_NO);
 }
 
 TEST(backoff_grows_to_its_limit)
@@ -262,13 +250,12 @@ TEST(retry_after_has_bounds)
         {3600, 300 * S_NS, 375 * S_NS}, {INT32_MAX, 300 * S_NS, 375 * S_NS},
     };
     for (size_t i = 0; i < N_ROWS(waits); i++) {
-        const struct kube_request req = {.is_repeatable = true};
         const struct kube_response res = {
             .http_code = 429, .retry_after_s = waits[i].after_s, .body = "", .content_type = ""};
         struct kube_retry retry;
         int64_t wait_ns = -1;
         kube_retry_init(&retry, 10, 7);
-        assert_int_equal(kube_retry_decide(&retry, &req, &res, &wait_ns), KUBE_RETRY_WAIT);
+        assert_int_equal(kube_retry_decide(&retry, &res, &wait_ns), KUBE_RETRY_WAIT);
         if (wait_ns < waits[i].min_ns || wait_ns > waits[i].max_ns) {
             fail_msg("Retry-After %lld: expected %lld to %lld ns, got %lld",
                      (long long)waits[i].after_s, (long long)waits[i].min_ns,
