@@ -7,7 +7,7 @@
 #include "base/err.h"
 #include "bucket/bucket.h"
 #include "daemon/run/options.h"
-#include "kube/config_types.h"
+#include "kube/config.h"
 #include "store/store.h"
 
 struct daemon;

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "kube/config_types.h"
+#include "kube/config.h"
 #include "kube/request.h"
 #include "kube/status.h"
 #include "kube/traffic.h"
@@ -32,7 +32,6 @@ struct kube_client_params {
     struct uv_loop_s *loop;
     const struct kube_config *config; /* copied */
     const char *user_agent;           /* "benchd/0.1.0"; the machine's kind is added */
-    unsigned max_in_flight;           /* of KUBE_NORMAL calls (PROMPT: 8), the rest queues; 0: 32 */
     uint64_t seed;                    /* of back-off jitter */
     /* For credential plugins: what they inherit (environ; NULL: nothing), and whether a person is
      * at our standard input. */

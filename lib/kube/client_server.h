@@ -4,7 +4,7 @@
 #include <stdbool.h>
 
 #include "base/err.h"
-#include "kube/config_types.h"
+#include "kube/config.h"
 
 /* The URL to ask, and, when the certificate has another name than the host, "::HOST:PORT" to
  * connect to (else NULL); both owned. *ret_is_here: it is "localhost" or a loopback address. */

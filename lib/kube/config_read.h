@@ -6,7 +6,7 @@
 
 #include "base/err.h"
 #include "doc/tree.h"
-#include "kube/config_types.h"
+#include "kube/config.h"
 
 struct config_reader {
     const char *path; /* of the file that the nodes are in */

@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "kube/config_types.h"
+#include "kube/config.h"
 
 struct kube_exec_credential {
     char *token;              /* owned, NULL: none */

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "kube/config_types.h"
+#include "kube/config.h"
 
 struct uv_loop_s;
 struct kube_plugin;

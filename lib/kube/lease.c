@@ -385,6 +385,12 @@ bool kube_lease_is_released(struct kube_lease *l, int64_t now_ns)
     return l->is_releasing && !l->is_in_flight && kube_lease_state(l, now_ns) != KUBE_LEASE_LEADER;
 }
 
+static const char *annotation_of(const json_t *lease, const char *key)
+{
+    const json_t *metadata = json_object_get(lease, "metadata");
+    return json_string_value(json_object_get(json_object_get(metadata, "annotations"), key));
+}
+
 int kube_lease_read(const json_t *lease, int64_t server_unix_ms, char **ret_address,
                     struct err *err)
 {
@@ -413,16 +419,14 @@ int kube_lease_read(const json_t *lease, int64_t server_unix_ms, char **ret_addr
         return err_set(err, ESTALE, "'%s' last renewed the lease '%s' %" PRId64 " s ago", holder,
                        name, age_ms / 1000);
     }
-    const json_t *annotations = json_object_get(json_object_get(lease, "metadata"), "annotations");
-    const char *address = json_string_value(json_object_get(annotations, ADDRESS));
+    const char *address = annotation_of(lease, ADDRESS);
     *ret_address = xstrdup(address == NULL ? "service" : address);
     return 0;
 }
 
 const char *kube_lease_read_key(const json_t *lease)
 {
-    const json_t *annotations = json_object_get(json_object_get(lease, "metadata"), "annotations");
-    const char *key = json_string_value(json_object_get(annotations, READ_KEY));
+    const char *key = annotation_of(lease, READ_KEY);
     const size_t len = key == NULL ? 0 : strlen(key);
     /* It becomes part of a header: a user who can write the Lease must not be able
      * to add another header. */

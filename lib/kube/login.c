@@ -20,11 +20,6 @@ enum kube_login_advice kube_login_look(const struct kube_login *l, int64_t now_n
     return is_resting ? KUBE_LOGIN_FAIL : KUBE_LOGIN_START;
 }
 
-void kube_login_started(struct kube_login *l)
-{
-    l->is_running = true;
-}
-
 void kube_login_answered(struct kube_login *l, int64_t now_ns, int64_t wall_unix_ms,
                          struct kube_exec_credential *answer)
 {

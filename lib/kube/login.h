@@ -18,7 +18,7 @@ struct kube_login {
     struct kube_exec_credential held;
     unsigned generation;          /* of `held`; 0: nothing was ever held */
     bool is_refused;              /* `held` */
-    bool is_running;              /* the plugin */
+    bool is_running;              /* the plugin; set by its caller */
     bool was_refused;             /* ever */
     int64_t renew_ns, expires_ns; /* of `held`; 0 before the first one */
     int64_t refused_ns, failed_ns;
@@ -38,7 +38,6 @@ enum kube_login_advice {
     KUBE_LOGIN_FAIL,  /* requests fail with `failure` */
 };
 enum kube_login_advice kube_login_look(const struct kube_login *l, int64_t now_ns);
-void kube_login_started(struct kube_login *l);
 /* Takes *answer. wall_unix_ms: the time at which expirationTimestamp counts. */
 void kube_login_answered(struct kube_login *l, int64_t now_ns, int64_t wall_unix_ms,
                          struct kube_exec_credential *answer);

@@ -197,7 +197,7 @@ static void start_plugin(struct kube_session *s)
         .ctx = s,
     };
     struct err err;
-    kube_login_started(&s->login);
+    s->login.is_running = true;
     s->n_open++;
     if (kube_plugin_start(&params, &s->plugin, &err) < 0) {
         plugin_failed(s, &err);

@@ -15,7 +15,7 @@ static void answer(struct kube_login *l, int64_t now_s, int64_t lifetime_s)
     struct kube_exec_credential credential = {
         .token = xstrdup("t"),
         .expires_unix_ms = lifetime_s < 0 ? -1 : WALL_MS + (now_s + lifetime_s) * 1000};
-    kube_login_started(l);
+    l->is_running = true;
     kube_login_answered(l, now_s * S_NS, WALL_MS + now_s * 1000, &credential);
 }
 
@@ -28,13 +28,13 @@ TEST(renewed_before_it_is_over)
 {
     _cleanup_(kube_login_done) struct kube_login l = {0};
     expect(&l, 1, KUBE_LOGIN_START);
-    kube_login_started(&l);
+    l.is_running = true;
     expect(&l, 1, KUBE_LOGIN_WAIT);
     answer(&l, 2, 900);
     expect(&l, 2, KUBE_LOGIN_USE);
     expect(&l, 841, KUBE_LOGIN_USE);
     expect(&l, 842, KUBE_LOGIN_RENEW); /* a minute before */
-    kube_login_started(&l);
+    l.is_running = true;
     expect(&l, 842, KUBE_LOGIN_USE); /* requests do not wait for it */
     expect(&l, 901, KUBE_LOGIN_USE);
     expect(&l, 902, KUBE_LOGIN_WAIT);
@@ -50,7 +50,7 @@ TEST(a_wrong_clock)
 {
     _cleanup_(kube_login_done) struct kube_login l = {0};
     struct kube_exec_credential over = {.token = xstrdup("t"), .expires_unix_ms = WALL_MS - 5000};
-    kube_login_started(&l);
+    l.is_running = true;
     kube_login_answered(&l, 10 * S_NS, WALL_MS, &over);
     expect(&l, 10, KUBE_LOGIN_USE); /* the server decides */
     expect(&l, 20, KUBE_LOGIN_START);
@@ -60,14 +60,14 @@ TEST(failures)
 {
     _cleanup_(kube_login_done) struct kube_login l = {0};
     struct err err = {.code = EIO};
-    kube_login_started(&l);
+    l.is_running = true;
     kube_login_failed(&l, 10 * S_NS, &err);
     expect(&l, 10, KUBE_LOGIN_FAIL);
     expect(&l, 14, KUBE_LOGIN_FAIL);
     expect(&l, 15, KUBE_LOGIN_START);
     answer(&l, 20, 900);
     expect(&l, 870, KUBE_LOGIN_RENEW);
-    kube_login_started(&l);
+    l.is_running = true;
     kube_login_failed(&l, 870 * S_NS, &err);
     expect(&l, 871, KUBE_LOGIN_USE); /* the old one is still good */
     expect(&l, 875, KUBE_LOGIN_RENEW);
@@ -81,7 +81,7 @@ TEST(refusals)
     assert_true(kube_login_refused(&l, 1 * S_NS, 1));
     expect(&l, 1, KUBE_LOGIN_START);
     assert_true(kube_login_refused(&l, 1 * S_NS, 1)); /* sent at the same time */
-    kube_login_started(&l);
+    l.is_running = true;
     expect(&l, 1, KUBE_LOGIN_WAIT);
     answer(&l, 2, 900);
     assert_true(kube_login_refused(&l, 2 * S_NS, 1)); /* of the old one: try the new one */
