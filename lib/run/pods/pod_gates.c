@@ -98,11 +98,6 @@ static void refuse(struct pod_gate *g, const char *message)
     heard(g, GATE_SHUT);
 }
 
-static bool is_transient(struct pod_gate *g, int r, const struct kube_response *res)
-{
-    return pod_answer_is_transient(&g->owner->denial, r, res, g->owner->params.now_ns());
-}
-
 static void on_found(void *ctx, int r, const struct kube_response *res, const struct err *err)
 {
     struct pod_gate *g = ctx;
@@ -116,7 +111,7 @@ static void on_found(void *ctx, int r, const struct kube_response *res, const st
             xasprintf("a %s '%s' exists already and does not belong to this run; delete it",
                       g->kind, kube_json_metadata(object, "name"));
         refuse(g, message);
-    } else if (r == -ENOENT || is_transient(g, r, res)) {
+    } else if (r == -ENOENT || pods_is_transient(g->owner, r, res)) {
         try_again(g, r, res, parsed.msg);
     } else {
         refuse(g, parsed.msg);
@@ -133,7 +128,7 @@ static void on_posted(void *ctx, int r, const struct kube_response *res, const s
         heard(g, GATE_OPEN);
     } else if (r == -EEXIST) {
         heard(g, GATE_TAKEN);
-    } else if (is_transient(g, r, res)) {
+    } else if (pods_is_transient(g->owner, r, res)) {
         try_again(g, r, res, err->msg);
     } else {
         refuse(g, err->msg);

@@ -13,6 +13,7 @@
 #include "kube/json.h"
 #include "pod/body.h"
 #include "pod/job_body.h"
+#include "run/pods/pod_logs.h"
 #include "run/pods/pods_internal.h"
 #include "spec/job_template.h"
 
@@ -196,7 +197,7 @@ static void on_listed(void *ctx, int r, const struct kube_response *res, const s
     r = r < 0 ? r : kube_json_load(res->body, res->body_len, &list, &parsed);
     pods_tick_soon(j->owner);
     if (r < 0 && (r != -ENOENT || kind->is_known)) {
-        const bool is_transient = pod_answer_is_transient(&j->owner->denial, r, res, now_of(j));
+        const bool is_transient = pods_is_transient(j->owner, r, res);
         kind->is_known |= !is_transient; /* what cannot be listed was not created either */
         kind->due_ns = now_of(j) + pod_trouble_note(&kind->trouble, r, res, parsed.msg);
         return;
@@ -270,8 +271,7 @@ static void on_posted(void *ctx, int r, const struct kube_response *res, const s
         pod_trouble_clear(&job->trouble);
         read_job(job, object);
         enter(job, JOB_THERE);
-    } else if (r == -EEXIST || r == 0 ||
-               pod_answer_is_transient(&l->denial, r, res, now_of(&l->jobs))) {
+    } else if (r == -EEXIST || r == 0 || pods_is_transient(l, r, res)) {
         if (!is_extra) {
             enter(job, JOB_UNKNOWN);
         }
@@ -323,7 +323,7 @@ static void on_deleted(void *ctx, int r, const struct kube_response *res, const 
         kind_of(job)->due_ns = 0;
         enter(job, JOB_GOING);
     } else {
-        (void)pod_answer_is_transient(&job->owner->denial, r, res, now_of(&job->owner->jobs));
+        (void)pods_is_transient(job->owner, r, res);
         enter(job, JOB_THERE);
         try_again(job, r, res, err->msg);
     }
@@ -362,18 +362,12 @@ bool pod_jobs_post(struct pod_jobs *j, const struct attempt_id *attempt, int64_t
 
 /* ---- its members ---- */
 
-static bool leads(const struct pod_job *job, const struct pod_member *m)
-{
-    const struct matrix *matrix = &job->owner->params.def->matrix;
-    return role_leads(m->id.role, matrix->points[job->attempt.point].replicas);
-}
-
 /* Its pod was deleted, of which the object may know why; or it has ended well, and the object has
  * not. */
 static bool waits_for_word(const struct pod_job *job, const struct pod_member *m)
 {
     return pod_member_has_ended(m) &&
-           (m->state.is_deleted || (m->state.state == REPLICA_SUCCEEDED && leads(job, m) &&
+           (m->state.is_deleted || (m->state.state == REPLICA_SUCCEEDED && pod_logs_leads(m) &&
                                     job->state.verdict != JOB_SUCCEEDED));
 }
 

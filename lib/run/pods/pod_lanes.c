@@ -1,6 +1,4 @@
-/* See pod_lanes.h. */
-#include "run/pods/pod_lanes.h"
-
+/* Whether the first pod of an attempt may be created, see pods_internal.h. */
 #include "base/clock.h"
 #include "base/text.h"
 #include "base/vec_walk.h"

@@ -267,8 +267,7 @@ int64_t pod_logs_last_output(const struct pod_member *m)
 
 /* ---- what is due ---- */
 
-/* Whoever leads its gang (core/role.h). A pod of somebody else may have any number of a point. */
-static bool leads(const struct pod_member *m)
+bool pod_logs_leads(const struct pod_member *m)
 {
     const struct matrix *matrix = &m->owner->params.def->matrix;
     const uint32_t point = m->id.attempt.point;
@@ -277,7 +276,7 @@ static bool leads(const struct pod_member *m)
 
 bool pod_logs_has_figures(const struct pod_member *m)
 {
-    return leads(m) && !m->state.is_simulated &&
+    return pod_logs_leads(m) && !m->state.is_simulated &&
            log_rule_params(m->owner->params.def, &m->id).rule != NULL;
 }
 
@@ -289,8 +288,8 @@ bool pod_logs_is_awaited(const struct pod_member *m)
 
 static bool is_shown_live(const struct pod_member *m)
 {
-    return leads(m) && m->id.index == 0 && m->state.has_started && !m->state.is_simulated &&
-           m->state.state == REPLICA_RUNNING;
+    return pod_logs_leads(m) && m->id.index == 0 && m->state.has_started &&
+           !m->state.is_simulated && m->state.state == REPLICA_RUNNING;
 }
 
 /* A short program may have ended before it was seen to run. */
@@ -349,7 +348,7 @@ void pod_logs_explain(struct pod_member *m)
     const bool is_missed = m->log.reader != NULL && m->log.end.why != NULL;
     const bool is_unread = m->log.reader == NULL && m->state.summary_line == NULL &&
                            m->state.message == NULL && m->environment_json == NULL;
-    if (m->state.state != REPLICA_SUCCEEDED || !leads(m) || m->id.index > 0 ||
+    if (m->state.state != REPLICA_SUCCEEDED || !pod_logs_leads(m) || m->id.index > 0 ||
         m->state.is_simulated || m->log.is_explained || m->log.capture == NULL ||
         (!is_missed && !is_unread)) {
         return;

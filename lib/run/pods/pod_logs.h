@@ -10,6 +10,8 @@
 
 #include "run/pods/pod_member.h"
 
+/* Whether it leads its gang (core/role.h). A pod of somebody else may have any number of a point. */
+bool pod_logs_leads(const struct pod_member *m);
 /* Whether the replica's figures are in its log. Such a log is followed, and the replica has not
  * ended for anybody before the log was read. */
 bool pod_logs_has_figures(const struct pod_member *m);

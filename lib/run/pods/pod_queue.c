@@ -196,19 +196,14 @@ static void say_unknown(const struct pods *l, const char *reason, struct run_wai
                  error->code == 0 ? "their first list is not complete" : error->msg);
 }
 
-bool pod_queue_wait(const struct pods *l, struct run_wait *ret)
+void pod_queue_wait(const struct pods *l, struct run_wait *ret)
 {
     const char *words = l->queue.remove_trouble.words;
-    const bool is_known = !has_queue(l) || l->params.workloads->is_known;
-    if (words == NULL && (is_known || l->members.len > 0)) {
-        return false;
-    }
     if (words != NULL) {
         pod_wait_say(ret, "DeletionFails", "%s", words);
-    } else {
+    } else if (has_queue(l) && !l->params.workloads->is_known && l->members.len == 0) {
         say_unknown(l, "DeletionFails", ret);
     }
-    return true;
 }
 
 /* ---- asking ---- */
@@ -221,7 +216,7 @@ static void heard(struct pod_gang *g, int r, const struct kube_response *res, co
     const int64_t now_ns = g->owner->params.now_ns();
     if (r == 0) {
         pod_trouble_clear(&q->trouble);
-    } else if (is_transient || pod_answer_is_transient(&g->owner->denial, r, res, now_ns)) {
+    } else if (is_transient || pods_is_transient(g->owner, r, res)) {
         q->due_ns = now_ns + pod_trouble_note(&q->trouble, r, res, words);
     } else {
         free(q->refusal);

@@ -74,5 +74,5 @@ bool pod_queue_lacks(const struct pods *l, const struct attempt_id *id);
 void pod_queue_dress(const struct pod_gang *g, enum role role, json_t *pod);
 /* Some Workload of the run that is not needed exists, or may. */
 bool pod_queue_is_leaving(const struct pods *l);
-/* Says why a Workload is not deleted; false: for no reason that a person should know. */
-bool pod_queue_wait(const struct pods *l, struct run_wait *ret);
+/* Says why a Workload is not deleted, if a person should know. */
+void pod_queue_wait(const struct pods *l, struct run_wait *ret);

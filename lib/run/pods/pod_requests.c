@@ -14,11 +14,6 @@ static int64_t now(const struct pod_member *m)
     return m->owner->params.now_ns();
 }
 
-static bool is_transient(struct pod_member *m, int r, const struct kube_response *res)
-{
-    return pod_answer_is_transient(&m->owner->denial, r, res, now(m));
-}
-
 /* Last in each callback. */
 static void heard(struct pod_member *m)
 {
@@ -93,7 +88,7 @@ static void on_got(void *ctx, int r, const struct kube_response *res, const stru
         pod_member_answered(m, MEMBER_NOT_FOUND, now(m));
     } else if (r < 0) {
         /* A removed member is looked for until it is known what became of it. */
-        if (is_transient(m, r, res) || member_life_is_dying(m->life)) {
+        if (pods_is_transient(m->owner, r, res) || member_life_is_dying(m->life)) {
             pod_member_try_again(m, r, res, parsed.msg, now(m));
         } else {
             pod_requests_refuse(m, parsed.msg, now(m));
@@ -129,7 +124,7 @@ static void on_deleted(void *ctx, int r, const struct kube_response *res, const 
         /* What the watch has shown is waited for like any other: else it would be found again. */
         pod_member_answered(m, m->is_shown ? MEMBER_DELETED : MEMBER_FAILED, now(m));
     } else {
-        (void)is_transient(m, r, res); /* notes a denial */
+        (void)pods_is_transient(m->owner, r, res); /* notes a denial */
         pod_member_try_again(m, r, res, err->msg, now(m));
     }
     heard(m);
@@ -212,7 +207,7 @@ static void on_posted(void *ctx, int r, const struct kube_response *res, const s
     } else if (r == -EDQUOT && m->trouble.n_times >= NO_ROOM_BACKOFF_TRIES && has_part_of_gang(m)) {
         /* Half a gang must not keep room from others, and the attempt is not to blame. */
         pod_member_refused(m, FAILURE_NO_ROOM, err->msg, now(m));
-    } else if (r < 0 && is_transient(m, r, res)) {
+    } else if (r < 0 && pods_is_transient(m->owner, r, res)) {
         try_again(m, r, res, err->msg);
     } else if (r < 0) {
         pod_requests_refuse(m, err->msg, now(m));

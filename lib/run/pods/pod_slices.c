@@ -140,12 +140,11 @@ void pod_slices_tick(struct pod_slices *s, int64_t now_ns)
     }
 }
 
-bool pod_slices_wait(const struct pod_slices *s, struct run_wait *ret)
+void pod_slices_wait(const struct pod_gang *g, struct run_wait *ret)
 {
-    if (s->trouble.words == NULL) {
-        return false;
+    const struct pod_trouble *t = &g->slices.trouble;
+    if (t->words != NULL) {
+        pod_wait_say(ret, pod_answer_reason(t->code), "the run's pods cannot find each other: %s",
+                     t->words);
     }
-    pod_wait_say(ret, pod_answer_reason(s->trouble.code),
-                 "the run's pods cannot find each other: %s", s->trouble.words);
-    return true;
 }

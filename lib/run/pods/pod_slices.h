@@ -47,5 +47,5 @@ struct pod_slices {
 void pod_slices_done(struct pod_slices *s);
 /* Sends what is due, one slice at a time. */
 void pod_slices_tick(struct pod_slices *s, int64_t now_ns);
-/* True: pods cannot find each other, because a slice cannot be written; *ret says why. */
-bool pod_slices_wait(const struct pod_slices *s, struct run_wait *ret);
+/* Says why pods cannot find each other, if a slice cannot be written. */
+void pod_slices_wait(const struct pod_gang *g, struct run_wait *ret);

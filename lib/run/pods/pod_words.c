@@ -1,6 +1,4 @@
-/* See pod_words.h. */
-#include "run/pods/pod_words.h"
-
+/* What a gang waits for, in words: see pods_internal.h. */
 #include "base/vec_walk.h"
 #include "run/pods/pods_internal.h"
 
@@ -32,7 +30,7 @@ void pod_words_removal(const struct pods *l, struct run_wait *ret)
     if (refused != NULL) {
         pod_wait_say(ret, "DeletionFails", "pod '%s': %s", refused->name, refused->trouble.words);
     } else {
-        (void)pod_queue_wait(l, ret); /* as above */
+        pod_queue_wait(l, ret);
     }
 }
 
@@ -74,11 +72,6 @@ static void say_that_room_was_missing(const struct pod_gang *g, struct run_wait 
     }
 }
 
-static void say_which_address_is_missing(const struct pod_gang *g, struct run_wait *ret)
-{
-    (void)pod_slices_wait(&g->slices, ret); /* true: *ret has why */
-}
-
 /* What the pods of the gang say. */
 static void say_how_pods_wait(const struct pod_gang *g, struct run_wait *ret)
 {
@@ -107,7 +100,7 @@ void pod_words_wait(const struct pod_gang *g, struct run_wait *ret)
 {
     static void (*const say[])(const struct pod_gang *, struct run_wait *) = {
         say_what_is_refused,      say_how_pods_wait,      say_that_room_was_missing,
-        say_what_is_not_answered, say_which_node_is_lost, say_which_address_is_missing};
+        say_what_is_not_answered, say_which_node_is_lost, pod_slices_wait};
     pod_jobs_wait(&g->owner->jobs, ret);
     for (size_t i = 0; i < COUNT_OF(say) && ret->reason[0] == '\0'; i++) {
         say[i](g, ret);

@@ -10,10 +10,8 @@
 #include "base/str.h"
 #include "base/text.h"
 #include "base/vec_walk.h"
-#include "run/pods/pod_lanes.h"
 #include "run/pods/pod_logs.h"
 #include "run/pods/pod_requests.h"
-#include "run/pods/pod_words.h"
 #include "run/pods/pods_internal.h"
 
 #define DEFAULT_DENIED_WAIT_MS (12 * 1000) /* longer than a Lease without renewal */
@@ -154,25 +152,16 @@ static bool is_due(const struct pod_gang *g, const struct pod_member *m, int64_t
     return m->gang == g && pod_member_due(m, now_ns) == MEMBER_DO_POST;
 }
 
-static size_t count_due(const struct pod_gang *g, int64_t now_ns)
-{
-    return vec_sum(&g->owner->members, it, is_due(g, *it, now_ns));
-}
-
 static size_t count_posting(const struct pod_gang *g)
 {
     return count(g, MEMBER_POSTING) + count(g, MEMBER_TAKEN) + count(g, MEMBER_CHECKING);
 }
 
-static size_t count_all_posting(const struct pods *l)
-{
-    return vec_sum(&l->gangs, it, count_posting(*it));
-}
-
 /* How many pods may be posted now. */
 static size_t count_postable(const struct pod_gang *g, int64_t now_ns)
 {
-    const size_t n_due = count_due(g, now_ns), n_posting = count_posting(g);
+    const size_t n_due = vec_sum(&g->owner->members, it, is_due(g, *it, now_ns)),
+                 n_posting = count_posting(g);
     if (count(g, MEMBER_REFUSED) + count(g, MEMBER_DOUBTED) > 0) {
         return 0; /* the attempt fails anyway */
     }
@@ -182,7 +171,7 @@ static size_t count_postable(const struct pod_gang *g, int64_t now_ns)
         const bool is_probing = n_posting > 0 || count_wanted(g) > n_due;
         return is_probing || n_due == 0 ? 0 : 1;
     }
-    const size_t n_all = count_all_posting(g->owner);
+    const size_t n_all = vec_sum(&g->owner->gangs, it, count_posting(*it));
     const size_t n_free = n_all < POSTS_AHEAD ? POSTS_AHEAD - n_all : 0;
     return n_due < n_free ? n_due : n_free;
 }

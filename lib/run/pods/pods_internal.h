@@ -64,3 +64,31 @@ static inline void pods_tick_soon(struct pods *l)
         (void)uv_timer_start(&l->timer, l->on_tick, 0, TICK_MS);
     }
 }
+
+/* The same request may succeed later. */
+static inline bool pods_is_transient(struct pods *l, int r, const struct kube_response *res)
+{
+    return pod_answer_is_transient(&l->denial, r, res, l->params.now_ns());
+}
+
+/* ---- in pod_lanes.c: what may run at the same time ---- */
+
+/* Pods of ours may still run that are of an earlier attempt, of a run that was deleted, of one that
+ * no process drives, and no measurement may share its CPUs with them. "Nothing of it lives" is a
+ * fact about the namespace, so the cache of its pods is asked, and not only what a launcher
+ * remembers. */
+
+/* A lane is free for the attempt that is due if no pod of another run or of the same point may
+ * still run, and another attempt of the run, of which a pod may still run, takes a lane. Otherwise
+ * *ret_wait says what may run. It is asked until the first pod of the attempt is created: no other
+ * process creates pods then. */
+bool pod_lane_is_free(const struct pod_gang *g, struct run_wait *ret_wait, int64_t now_ns);
+
+/* ---- in pod_words.c: what a gang waits for, in words ---- */
+
+/* A deletion that is refused is the cause of all else that is waited for. */
+void pod_words_removal(const struct pods *l, struct run_wait *ret);
+/* Leaves what *ret has already. Otherwise it says a creation that is refused, a pod that is not set
+ * up, lacks its image or has no place yet, room that the last attempt lacked or lost, a creation
+ * without an answer, a node or the addresses. */
+void pod_words_wait(const struct pod_gang *g, struct run_wait *ret);
