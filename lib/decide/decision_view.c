@@ -21,27 +21,22 @@ static int compare_replicas(const void *pa, const void *pb)
     return r != 0 ? r : compare_u32(a->index, b->index);
 }
 
-static const struct attempt_history *history_of(const struct decision_view *w)
-{
-    return w->o->history;
-}
-
 const struct trial *decision_view_trial(const struct decision_view *w, uint32_t point,
                                         uint32_t trial)
 {
-    const size_t place = attempt_history_place(history_of(w), point, trial);
+    const size_t place = attempt_history_place(w->o->history, point, trial);
     const struct touched_trial *t = vec_find(&w->touched, it, it->place == place);
-    return t != NULL ? &t->trial : &history_of(w)->trials[place];
+    return t != NULL ? &t->trial : &w->o->history->trials[place];
 }
 
 /* The same, to change it. */
 static struct trial *touch(struct decision_view *w, uint32_t point, uint32_t trial)
 {
-    const size_t place = attempt_history_place(history_of(w), point, trial);
+    const size_t place = attempt_history_place(w->o->history, point, trial);
     struct touched_trial *t = vec_find(&w->touched, it, it->place == place);
     if (t == NULL) {
         t = vec_push(&w->touched);
-        *t = (struct touched_trial){place, history_of(w)->trials[place]};
+        *t = (struct touched_trial){place, w->o->history->trials[place]};
     }
     return &t->trial;
 }
@@ -51,7 +46,7 @@ static struct point_tally *touch_point(struct decision_view *w, uint32_t point)
     struct touched_point *t = vec_find(&w->touched_points, it, it->point == point);
     if (t == NULL) {
         t = vec_push(&w->touched_points);
-        *t = (struct touched_point){point, history_of(w)->points[point]};
+        *t = (struct touched_point){point, w->o->history->points[point]};
     }
     return &t->tally;
 }
@@ -59,23 +54,23 @@ static struct point_tally *touch_point(struct decision_view *w, uint32_t point)
 bool decision_view_is_open(const struct decision_view *w, uint32_t point)
 {
     const struct touched_point *t = vec_find(&w->touched_points, it, it->point == point);
-    return point_tally_is_open(t != NULL ? &t->tally : &history_of(w)->points[point]);
+    return point_tally_is_open(t != NULL ? &t->tally : &w->o->history->points[point]);
 }
 
 static bool has_member(const struct decision_view *w, const struct replica_id *id)
 {
-    return attempt_history_may_have(history_of(w), &id->attempt) &&
+    return attempt_history_may_have(w->o->history, &id->attempt) &&
            (unsigned)id->role < ROLE_COUNT &&
            id->index < w->def->matrix.points[id->attempt.point].replicas[id->role];
 }
 
 static void fold_status(struct decision_view *w)
 {
-    w->counts = history_of(w)->counts;
+    w->counts = w->o->history->counts;
     for (size_t i = 0; i < LANES_MAX; i++) {
         const struct run_lane *lane = &w->o->status.lanes[i];
         const struct attempt_id *id = &lane->current;
-        if (lane->has_current && attempt_history_may_have(history_of(w), id)) {
+        if (lane->has_current && attempt_history_may_have(w->o->history, id)) {
             touch(w, id->point, id->trial)->seen.last_status = id->number;
         }
     }
@@ -138,7 +133,7 @@ static void fold_gangs(struct decision_view *w)
         }
         struct observed_gang *g = vec_push(&w->gangs);
         *g = (struct observed_gang){
-            &r[i], end - i, attempt_history_find(history_of(w), &id->attempt) != NULL, false};
+            &r[i], end - i, attempt_history_find(w->o->history, &id->attempt) != NULL, false};
         if (!g->has_row) {
             fold_live(&touch(w, id->attempt.point, id->attempt.trial)->seen, id->attempt.number);
         }

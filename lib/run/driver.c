@@ -18,7 +18,6 @@
 
 struct driver {
     struct reconcile_pass pass;
-    struct launcher *launcher;
     uv_timer_t timer;
     int64_t resync_ms;
     bool is_over;
@@ -94,11 +93,11 @@ int driver_new(const struct driver_params *params, struct driver **ret, struct e
         return r;
     }
     d->resync_ms = params->resync_ms != 0 ? params->resync_ms : DEFAULT_RESYNC_MS;
-    d->launcher = params->launcher;
-    d->launcher->on_change = on_change;
-    d->launcher->on_record = on_record;
-    d->launcher->ctx = d;
-    d->pass.packer = attempt_packer_new(params->loop, d->launcher, params->store, on_change, d);
+    struct launcher *launcher = params->launcher;
+    launcher->on_change = on_change;
+    launcher->on_record = on_record;
+    launcher->ctx = d;
+    d->pass.packer = attempt_packer_new(params->loop, launcher, params->store, on_change, d);
     (void)uv_timer_init(params->loop, &d->timer); /* never fails */
     d->timer.data = d;
     *ret = d;
@@ -113,7 +112,7 @@ void driver_start(struct driver *d)
 void driver_cancel(struct driver *d)
 {
     d->pass.request = REQUEST_CANCEL;
-    d->launcher->is_hurried = true;
+    d->pass.params.launcher->is_hurried = true;
     look_after(d, 0);
 }
 
@@ -128,7 +127,7 @@ void driver_suspend(struct driver *d)
 void driver_abandon(struct driver *d)
 {
     if (d->result == 0 && !d->is_over) {
-        d->is_unwanted = d->launcher->is_hurried = true;
+        d->is_unwanted = d->pass.params.launcher->is_hurried = true;
         d->result = err_set(&d->err, ECANCELED, "its results are not wanted any more");
     }
     look_after(d, 0);
@@ -163,7 +162,7 @@ void driver_free(struct driver *d)
         return;
     }
     d->is_over = true;
-    d->launcher->on_change = NULL;
-    d->launcher->on_record = NULL;
+    d->pass.params.launcher->on_change = NULL;
+    d->pass.params.launcher->on_record = NULL;
     uv_close((uv_handle_t *)&d->timer, on_timer_closed);
 }

@@ -100,4 +100,15 @@ struct launcher {
 
 /* The failure class of an errno value at a replica's start. Lack of memory, processes or ports is
  * infrastructure; everything else (no such program, no permission) is permanent. */
-enum failure_class launcher_classify_errno(int code);
+static inline enum failure_class launcher_classify_errno(int code)
+{
+    switch (code) {
+    case EAGAIN:
+    case ENOMEM:
+    case EADDRINUSE:
+    case EADDRNOTAVAIL:
+        return FAILURE_INFRASTRUCTURE;
+    default:
+        return FAILURE_PERMANENT;
+    }
+}
