@@ -20,8 +20,6 @@
 #include "daemon/cluster/elector.h"
 #include "daemon/publish.h"
 #include "daemon/memory.h"
-#include "daemon/run/run_drive.h"
-#include "daemon/run/run_remove.h"
 #include "decide/policy_wait.h"
 
 #define LEASE "benchd" /* where benchctl looks for it */

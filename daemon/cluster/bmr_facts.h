@@ -1,6 +1,6 @@
 /* What benchd retains of a BenchmarkRun, decoded once, when the object arrives. The cache has these
  * of ten thousand runs, so they have no text of which a creator chooses the size: the definition is
- * read again when the run is accepted (run_accept.h). Pure: JSON of an object in.
+ * read again when the run is accepted (run_accept.c). Pure: JSON of an object in.
  *
  * A field is named as in the API where nothing else is said. A text that the object lacks is "", a
  * date 0. Dates are in milliseconds since 1970. */

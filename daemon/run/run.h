@@ -151,3 +151,53 @@ int run_load_def(struct run *run, struct err *err);
 void run_drop_def(struct run *run);
 /* Replaces `shown` if something in it has changed; NULL for a run that ended long ago. */
 void run_refresh_shown(struct run *run, int64_t now_unix_ms);
+
+/* --- run_accept.c: from a run's object to a frozen run in the store --- */
+
+/* Returns true if run_accept would do something now, and so needs the object. */
+bool run_may_accept(const struct run *run);
+/* Reads, freezes, checks and stores the definition. Each step takes a request's time, so it is
+ * called again at each look. Returns 1 once the run is accepted and stored; 0 if it is not yet, or
+ * was refused; an error if the store is broken. `may_read` says that there is room in memory for a
+ * definition (run_life_is_read). */
+int run_accept(struct run *run, const struct bmr_facts *facts, bool may_read, struct err *err);
+/* Ends a run that is not accepted as Failed. `reason` is static. */
+void run_refuse(struct run *run, const char *reason, const char *text);
+
+/* --- run_drive.c: driving a run over its pods, one run at a time --- */
+
+/* Returns true if the run is accepted and not suspended already. On a full disk this is true only
+ * of a run that must end its pods. */
+bool run_is_due(const struct run *run);
+int run_start(struct run *run, struct err *err);
+/* Passes cancel and suspend on to the driver; for a run without one it decides them. */
+int run_steer(struct run *run, struct err *err);
+/* Takes the answer of a driver that is done. After an error the driver gave up, and the run is not
+ * driven. */
+int run_stop(struct run *run, struct err *err);
+/* Ends a run that is parked again and again as Failed, because of `why`. Where even that cannot be
+ * stored, it stays parked. */
+void run_give_up(struct run *run, const struct err *why);
+/* Stops driving; the pods live on for the next benchd. */
+void run_detach(struct run *run);
+
+/* --- run_publish.c --- */
+
+/* Writes the run's status into its object, at most once a second and only when it changed. The
+ * verdict of a run that has ended is made before. Returns true if a request was sent. */
+bool run_publish(struct run *run);
+
+/* --- run_remove.c --- */
+
+/* Removes the object of a final run whose time to live is over; not before all objects are known,
+ * because a list that still has it would bring it back in the store; and never one that asks to
+ * erase the results, which the person who deletes it decides. */
+void run_expire(struct run *run);
+/* The object is gone: what the store has of the run becomes a tombstone, or is erased if who
+ * deleted the object asked for that; it stays if only the time to live was over. Its pods go with
+ * the object. 0: the caller frees the run; an error: it stays, and is not driven. */
+int run_drop_deleted(struct run *run, struct err *err);
+/* Erases the results of one run whose object was deleted longer ago than the time to restore them.
+ * A tombstone of before RETENTION_FIRST_DATE_MS has no date: it gets `now`. 1: there may be more;
+ * 0: nothing was erased. */
+int run_purge(const struct run_env *env, int64_t now_unix_ms, struct err *err);

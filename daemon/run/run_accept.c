@@ -1,5 +1,5 @@
-/* See run_accept.h. */
-#include "daemon/run/run_accept.h"
+/* See run.h. */
+#include "daemon/run/run.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* See run_drive.h. */
-#include "daemon/run/run_drive.h"
+/* See run.h. */
+#include "daemon/run/run.h"
 
 #include <string.h>
 

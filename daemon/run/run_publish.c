@@ -1,5 +1,5 @@
-/* See run_publish.h. */
-#include "daemon/run/run_publish.h"
+/* See run.h. */
+#include "daemon/run/run.h"
 
 #include <errno.h>
 

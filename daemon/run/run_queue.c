@@ -9,10 +9,6 @@
 #include "base/str.h"
 #include "base/vec_sorted.h"
 #include "base/vec_walk.h"
-#include "daemon/run/run_accept.h"
-#include "daemon/run/run_drive.h"
-#include "daemon/run/run_publish.h"
-#include "daemon/run/run_remove.h"
 #include "decide/policy_wait.h"
 
 /* ---- who is there ---- */

@@ -1,5 +1,5 @@
-/* See run_remove.h. */
-#include "daemon/run/run_remove.h"
+/* See run.h. */
+#include "daemon/run/run.h"
 
 #include <errno.h>
 #include <stdio.h>

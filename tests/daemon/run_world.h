@@ -5,7 +5,6 @@
 
 #include "tests/test.h"
 #include "daemon/run/run.h"
-#include "daemon/run/run_accept.h"
 #include "fake_kube.h"
 
 FREEP(run_free, struct run)

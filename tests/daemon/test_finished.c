@@ -8,8 +8,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "daemon/run/run_drive.h"
-#include "daemon/run/run_publish.h"
+#include "daemon/run/run.h"
 #include "daemon/run/run_queue.h"
 #include "run_world.h"
 

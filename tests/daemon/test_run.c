@@ -3,9 +3,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "daemon/run/run_drive.h"
-#include "daemon/run/run_publish.h"
-#include "daemon/run/run_remove.h"
+#include "daemon/run/run.h"
 #include "decide/policy_retention.h"
 #include "run_world.h"
 

@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "daemon/run/run_drive.h"
+#include "daemon/run/run.h"
 #include "run/pods/pods_internal.h"
 
 /* What a new leader finds Running, or Queued after its start, may have pods: only a driver can

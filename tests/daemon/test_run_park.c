@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "daemon/run/run_drive.h"
+#include "daemon/run/run.h"
 #include "decide/policy_wait.h"
 
 /* The next one has its turn; an error of the whole store ends the daemon. */

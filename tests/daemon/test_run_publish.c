@@ -5,8 +5,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/text.h"
-#include "daemon/run/run_drive.h"
-#include "daemon/run/run_publish.h"
+#include "daemon/run/run.h"
 #include "daemon/run/run_queue.h"
 #include "result_fixture.h"
 

@@ -5,7 +5,7 @@
 #include <errno.h>
 
 #include "base/clock.h"
-#include "daemon/run/run_remove.h"
+#include "daemon/run/run.h"
 
 static int delete_fails(struct store *s, const char *uid, struct err *err)
 {
