@@ -5,6 +5,8 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "config.h"
+
 #define NUMBER_SIZE 24
 
 bool metrics_wants_run(const struct run_status *status, bool is_active, int64_t now_unix_ms)
@@ -40,9 +42,11 @@ static void sample_of(struct expo *e, const char *label, const char *text, doubl
 static void put_program(struct expo *e, const struct metrics_input *in)
 {
     BEGIN(e, EXPO_GAUGE, "benchd_build_info", "Always 1; the label has the version.");
-    sample_of(e, "version", in->version, 1);
-    PUT(e, EXPO_GAUGE, "benchd_ready", "1 if /readyz answers 200.", in->is_ready);
-    PUT(e, EXPO_GAUGE, "benchd_healthy", "1 if /healthz answers 200.", in->is_healthy);
+    sample_of(e, "version", BENCHD_VERSION, 1);
+    PUT(e, EXPO_GAUGE, "benchd_ready", "1 if /readyz answers 200.",
+        daemon_facts_are_ready(in->facts, in->now_ns, NULL));
+    PUT(e, EXPO_GAUGE, "benchd_healthy", "1 if /healthz answers 200.",
+        daemon_facts_are_healthy(in->facts, in->now_ns, NULL));
     PUT(e, EXPO_GAUGE, "benchd_leader", "1 while this benchd holds the Lease.",
         in->facts->is_leader);
 }
@@ -199,7 +203,7 @@ static void put_loop(struct expo *e, const struct metrics_input *in)
     PUT(e, EXPO_GAUGE, "benchd_loop_longest_turn_seconds",
         "Longest turn of the loop since the start.", (double)in->facts->turns.longest_ns / 1e9);
     PUT(e, EXPO_GAUGE, "benchd_loop_look_age_seconds", "Time since the loop looked at the runs.",
-        in->look_age_s);
+        in->facts->look_ns == 0 ? NAN : (double)(in->now_ns - in->facts->look_ns) / 1e9);
 }
 
 /* --- The runs -------------------------------------------------------------------------------- */
@@ -231,13 +235,14 @@ static void take_runs(struct writing *w, const struct metrics_input *in)
     }
 }
 
-/* A family with a sample of each run. `value` is an expression of `run`, a pointer to it; NaN: no
- * sample. */
+/* A family with a sample of each run. `value` is an expression of `run`, a struct daemon_run, and `of`, the
+ * struct metrics_run that has it. NaN makes no sample. */
 #define GAUGE_OF_RUNS(w, run, metric, help, value)                                                 \
     do {                                                                                           \
         BEGIN(&(w)->e, EXPO_GAUGE, metric, help);                                                  \
         for (size_t i_ = 0; i_ < (w)->n_runs; i_++) {                                              \
-            const struct metrics_run *run = &(w)->runs[i_];                                        \
+            const struct metrics_run *of = &(w)->runs[i_];                                         \
+            const struct daemon_run *run = of->run;                                                \
             sample_of(&(w)->e, "run", run->name, value);                                           \
         }                                                                                          \
     } while (0)
@@ -251,13 +256,13 @@ static void put_run_labels(struct writing *w)
 {
     BEGIN(&w->e, EXPO_GAUGE, "benchd_run_info", "Always 1; the labels describe the run.");
     for (size_t i = 0; i < w->n_runs; i++) {
-        const struct metrics_run *run = &w->runs[i];
+        const struct daemon_run *run = w->runs[i].run;
         const struct expo_label labels[] = {
             {"run", run->name},
             {"benchmark", run->benchmark},
-            {"baseline", run->frozen->is_known ? baseline_kind_names[run->frozen->baseline] : ""},
-            {"rehearsal", run->frozen->is_rehearsal ? "true" : "false"},
-            {"simulated", run->is_simulated ? "true" : "false"},
+            {"baseline", run->frozen.is_known ? baseline_kind_names[run->frozen.baseline] : ""},
+            {"rehearsal", run->frozen.is_rehearsal ? "true" : "false"},
+            {"simulated", w->runs[i].is_simulated ? "true" : "false"},
         };
         expo_sample(&w->e, labels, COUNT_OF(labels), 1);
     }
@@ -266,10 +271,11 @@ static void put_run_labels(struct writing *w)
     for (size_t i = 0; i < w->n_runs; i++) {
         for (int phase = RUN_PENDING; phase <= RUN_SUSPENDED; phase++) {
             const struct expo_label labels[] = {
-                {"run", w->runs[i].name},
+                {"run", w->runs[i].run->name},
                 {"phase", run_phase_to_string((enum run_phase)phase)},
             };
-            expo_sample(&w->e, labels, COUNT_OF(labels), (int)w->runs[i].status->phase == phase);
+            expo_sample(&w->e, labels, COUNT_OF(labels),
+                        (int)w->runs[i].run->status.phase == phase);
         }
     }
 }
@@ -279,9 +285,10 @@ static void put_waits(struct writing *w)
     BEGIN(&w->e, EXPO_GAUGE, "benchd_run_wait_start_timestamp_seconds",
           "Since when a run waits although it could go on, by reason.");
     for (size_t i = 0; i < w->n_runs; i++) {
-        const struct daemon_wait *wait = w->runs[i].wait;
+        const struct daemon_wait *wait = &w->runs[i].run->wait;
         if (wait->reason[0] != '\0') {
-            const struct expo_label labels[] = {{"run", w->runs[i].name}, {"reason", wait->reason}};
+            const struct expo_label labels[] = {{"run", w->runs[i].run->name},
+                                                {"reason", wait->reason}};
             expo_sample(&w->e, labels, COUNT_OF(labels), (double)wait->since_unix_ms / 1000);
         }
     }
@@ -290,64 +297,64 @@ static void put_waits(struct writing *w)
 static void put_run_figures(struct writing *w)
 {
     GAUGE_OF_RUNS(w, run, "benchd_run_points", "Swept points of a run.",
-                  run->frozen->is_known ? run->frozen->n_points : NAN);
+                  run->frozen.is_known ? run->frozen.n_points : NAN);
     GAUGE_OF_RUNS(w, run, "benchd_run_points_shown",
                   "Swept points of the run on this page: all or none.",
-                  run->figures == NULL ? 0 : run->figures->n_points);
+                  of->figures == NULL ? 0 : of->figures->n_points);
     GAUGE_OF_RUNS(w, run, "benchd_run_nodes",
                   "Nodes that replicas of succeeded trials ran on, shown or not.",
-                  run->figures == NULL ? NAN : (double)run->figures->n_nodes);
+                  of->figures == NULL ? NAN : (double)of->figures->n_nodes);
     GAUGE_OF_RUNS(w, run, "benchd_run_slow_replicas",
                   "Points with a replica that is slower than the "
                   "others of its role beyond their spread.",
-                  run->figures == NULL ? NAN : run->figures->n_slow_replicas);
+                  of->figures == NULL ? NAN : of->figures->n_slow_replicas);
     GAUGE_OF_RUNS(w, run, "benchd_run_trials", "Trials of a run, including those of its baseline.",
-                  run->status->trials_total);
+                  run->status.trials_total);
     GAUGE_OF_RUNS(w, run, "benchd_run_trials_done",
-                  "Trials that are decided, including failed ones.", run->status->trials_done);
+                  "Trials that are decided, including failed ones.", run->status.trials_done);
     GAUGE_OF_RUNS(w, run, "benchd_run_trials_failed", "Trials that failed.",
-                  run->status->trials_failed);
+                  run->status.trials_failed);
     GAUGE_OF_RUNS(w, run, "benchd_run_current_point", "Point of the current trial, from 0.",
-                  run->status->has_current ? run->status->current.point : NAN);
+                  run->status.has_current ? run->status.current.point : NAN);
     GAUGE_OF_RUNS(w, run, "benchd_run_current_trial", "The current trial, from 0.",
-                  run->status->has_current ? run->status->current.trial : NAN);
+                  run->status.has_current ? run->status.current.trial : NAN);
     GAUGE_OF_RUNS(w, run, "benchd_run_current_attempt", "The current attempt, from 0.",
-                  run->status->has_current ? run->status->current.number : NAN);
+                  run->status.has_current ? run->status.current.number : NAN);
 }
 
 static double steps_done(const struct daemon_progress *p)
 {
-    return p == NULL ? NAN : p->is_warmup ? 0 : (double)p->step + 1;
+    return !p->is_known ? NAN : p->is_warmup ? 0 : (double)p->step + 1;
 }
 
 static void put_steps(struct writing *w)
 {
     GAUGE_OF_RUNS(w, run, "benchd_trial_steps", "Measured steps of the current trial.",
-                  run->frozen->is_known && run->status->has_current ? (double)run->frozen->steps
-                                                                    : NAN);
+                  run->frozen.is_known && run->status.has_current ? (double)run->frozen.steps
+                                                                  : NAN);
     GAUGE_OF_RUNS(w, run, "benchd_trial_steps_done", "Measured steps that trainer 0 has finished.",
-                  steps_done(run->progress));
+                  steps_done(&run->progress));
     GAUGE_OF_RUNS(w, run, "benchd_trainer_step_duration_seconds",
                   "Duration of the last step of trainer 0.",
-                  run->progress == NULL ? NAN : (double)run->progress->step_ns / 1e9);
+                  !run->progress.is_known ? NAN : (double)run->progress.step_ns / 1e9);
     GAUGE_OF_RUNS(w, run, "benchd_trainer_step_samples_per_second",
                   "Throughput of the last step of trainer 0 alone.",
-                  run->progress == NULL || run->progress->step_ns <= 0
+                  !run->progress.is_known || run->progress.step_ns <= 0
                       ? NAN
-                      : run->progress->samples * 1e9 / (double)run->progress->step_ns);
+                      : run->progress.samples * 1e9 / (double)run->progress.step_ns);
     GAUGE_OF_RUNS(w, run, "benchd_trainer_step_loss", "Loss of the last step of trainer 0.",
-                  run->progress == NULL ? NAN : run->progress->loss);
+                  !run->progress.is_known ? NAN : run->progress.loss);
 }
 
 static void put_each_run(struct writing *w)
 {
     put_run_labels(w);
     GAUGE_OF_RUNS(w, run, "benchd_run_created_timestamp_seconds", "When the run was frozen.",
-                  time_or_none(run->frozen->created_unix_ms));
+                  time_or_none(run->frozen.created_unix_ms));
     GAUGE_OF_RUNS(w, run, "benchd_run_started_timestamp_seconds", "When its first trial began.",
-                  time_or_none(run->status->started_unix_ms));
+                  time_or_none(run->status.started_unix_ms));
     GAUGE_OF_RUNS(w, run, "benchd_run_ended_timestamp_seconds", "When it reached its final phase.",
-                  time_or_none(run->status->ended_unix_ms));
+                  time_or_none(run->status.ended_unix_ms));
     put_waits(w);
     GAUGE_OF_RUNS(w, run, "benchd_run_advanced_timestamp_seconds",
                   "When the active run last got further: a trial, or a step of trainer 0.",
@@ -358,7 +365,7 @@ static void put_each_run(struct writing *w)
 
 /* --- Their points ---------------------------------------------------------------------------- */
 
-static void put_point(struct expo *e, const struct metrics_run *run, const struct point_figures *p,
+static void put_point(struct expo *e, const struct daemon_run *run, const struct point_figures *p,
                       double value)
 {
     char numbers[5][NUMBER_SIZE];
@@ -383,7 +390,7 @@ static void put_point(struct expo *e, const struct metrics_run *run, const struc
             const struct run_gauges *of_ = (w)->runs[i_].figures;                                  \
             for (size_t k_ = 0; of_ != NULL && k_ < of_->n_points; k_++) {                         \
                 const struct point_figures *point = &of_->points[k_];                              \
-                put_point(&(w)->e, &(w)->runs[i_], point, value);                                  \
+                put_point(&(w)->e, (w)->runs[i_].run, point, value);                               \
             }                                                                                      \
         }                                                                                          \
     } while (0)
@@ -441,7 +448,7 @@ static void put_each_point(struct writing *w)
         for (size_t i_ = 0; i_ < (w)->n_runs; i_++) {                                              \
             for (size_t k_ = 0; k_ < (w)->n_nodes[i_]; k_++) {                                     \
                 const struct node_figures *node = &(w)->runs[i_].figures->nodes[k_];               \
-                put_node(&(w)->e, (w)->runs[i_].name, node->name, value);                          \
+                put_node(&(w)->e, (w)->runs[i_].run->name, node->name, value);                     \
             }                                                                                      \
         }                                                                                          \
     } while (0)

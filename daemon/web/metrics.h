@@ -9,8 +9,7 @@
 
 #include "daemon/web/daemon_view.h"
 #include "daemon/web/expo.h"
-#include "daemon/web/figures.h"
-#include "daemon/web/process_use.h"
+#include "result/result.h"
 
 #define METRICS_MAX_RUNS 16
 #define METRICS_MAX_POINTS 120
@@ -18,22 +17,50 @@
 /* How long after its end a run is shown: long enough for any scraper, and Prometheus keeps it. */
 #define METRICS_KEEP_MS DAEMON_ENDED_MS
 
-struct metrics_run {
-    const char *name, *benchmark;
-    const struct daemon_frozen *frozen;
-    const struct run_status *status;
-    const struct run_gauges *figures;       /* NULL: none */
-    const struct daemon_progress *progress; /* NULL: no step of the current trial was seen */
-    bool is_simulated;
-    const struct daemon_wait *wait;
-    int64_t advanced_unix_ms;
+/* What the page shows of a run's points: a few numbers each, copied out of a result so that the
+ * result and its rows can be freed. */
+struct point_figures {
+    uint32_t point;
+    char *system; /* owned */
+    char *other;  /* swept values without a label of their own, "cpu=400m memory=1Gi"; owned */
+    uint32_t pservers, trainers;
+    int64_t batch_size, threads;
+    struct estimate throughput, speedup, efficiency, baseline_throughput;
+    uint32_t n_succeeded; /* trials */
 };
 
+/* As `benchctl results --by node` shows it. */
+struct node_figures {
+    char *name; /* owned */
+    uint32_t n_replicas, n_points, n_slower;
+    double excess, throttled; /* ratios; NaN: not known */
+};
+
+struct run_gauges {
+    struct point_figures *points; /* swept ones, by index; owned */
+    size_t n_points;
+    struct node_figures *nodes; /* by name; owned */
+    size_t n_nodes;
+    uint32_t n_slow_replicas; /* slower than the others of their role beyond their spread */
+};
+
+struct metrics_run {
+    const struct daemon_run *run;
+    const struct run_gauges *figures; /* NULL if none are known */
+    bool is_simulated;
+};
+
+/* What this process uses. NaN means that the kernel does not say. */
+struct process_use {
+    double cpu_s; /* of all threads, since the start */
+    double virtual_bytes, resident_bytes;
+    double open_fds, max_fds;
+};
+struct process_use process_use_read(void); /* scrape.c */
+
 struct metrics_input {
-    const char *version;
-    bool is_ready, is_healthy;
     const struct daemon_facts *facts;
-    double look_age_s; /* since the loop looked last; NaN: it has not yet */
+    int64_t now_ns; /* CLOCK_MONOTONIC */
     struct process_use process;
     const struct metrics_run *runs; /* most wanted first; those after METRICS_MAX_RUNS are hidden */
     size_t n_runs;

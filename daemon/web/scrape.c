@@ -1,18 +1,142 @@
-/* Collects what /metrics shows. A run's figures are read from the store only when it
- * has another trial, and reading takes at most 1/FIGURES_SHARE of the time; in between,
- * the last figures stay. */
+/* What machines ask: /metrics, /healthz and /readyz (200 "ok", or 503 and the reason in one line).
+ *
+ * A run's figures are read from the store only when it has another trial, and reading takes at most
+ * 1/FIGURES_SHARE of the time; in between, the last figures stay. Edge file: /proc/self. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/mem.h"
+#include "base/parse.h"
 #include "base/str.h"
 #include "base/vec_walk.h"
-#include "config.h"
+#include "base/whole_file.h"
 #include "daemon/web/site.h"
+#include "report/export.h"
+#include "result/nodes.h"
 
 #define FIGURES_SHARE 20 /* after a read of t, none within 20 t */
+#define STATM_MAX 256    /* seven numbers */
+
+/* ---- health ---- */
+
+static void answer(struct web_response *res, bool is_ok, const struct err *why)
+{
+    res->code = is_ok ? 200 : 503;
+    res->content_type = WEB_TEXT;
+    buf_printf(&res->body, "%s\n", is_ok ? "ok" : why->msg);
+}
+
+void health_healthz(struct site *site, const struct web_request *req, struct web_response *res)
+{
+    (void)req;
+    struct err why = {0};
+    const bool is_ok = daemon_facts_are_healthy(&site->now.facts, clock_monotonic_ns(), &why);
+    answer(res, is_ok, &why);
+}
+
+void health_readyz(struct site *site, const struct web_request *req, struct web_response *res)
+{
+    (void)req;
+    struct err why = {0};
+    const bool is_ok = daemon_facts_are_ready(&site->now.facts, clock_monotonic_ns(), &why);
+    answer(res, is_ok, &why);
+}
+
+/* ---- the process ---- */
+
+static double bytes_of(const char *pages)
+{
+    double n = NAN;
+    return pages == NULL || parse_f64(pages, &n) < 0 ? NAN : n * (double)sysconf(_SC_PAGESIZE);
+}
+
+struct process_use process_use_read(void)
+{
+    _cleanup_(buf_done) struct buf statm = BUF_INIT;
+    _cleanup_(texts_done) struct texts fds = {0};
+    struct rlimit files;
+    (void)file_read("/proc/self/statm", STATM_MAX, &statm, NULL); /* then it is empty */
+    char *rest = statm.data;
+    const char *size = strsep(&rest, " "), *resident = strsep(&rest, " ");
+    file_names("/proc/self/fd", &fds); /* with ".", "..", and the folder's own descriptor */
+    return (struct process_use){
+        .cpu_s = (double)clock_process_cpu_ns() / 1e9,
+        .virtual_bytes = bytes_of(size),
+        .resident_bytes = bytes_of(resident),
+        .open_fds = fds.list.len < 3 ? NAN : (double)fds.list.len - 3,
+        .max_fds = getrlimit(RLIMIT_NOFILE, &files) < 0 ? NAN : (double)files.rlim_cur,
+    };
+}
+
+/* ---- the figures of a run ---- */
+
+static void fill(const struct result *r, const struct point_result *p, struct point_figures *f)
+{
+    const struct point *point = p->point;
+    *f = (struct point_figures){
+        .point = point->index,
+        .system = xstrdup(r->def->spec->systems.items[point->system].name),
+        .other = openmetrics_other_values(&point->params),
+        .pservers = point->replicas[ROLE_PSERVER],
+        .trainers = point_training_replicas(point),
+        .batch_size = point->batch_size,
+        .threads = point->threads,
+        .throughput = p->throughput.estimate,
+        .speedup = p->speedup.estimate,
+        .efficiency = p->efficiency.estimate,
+        .baseline_throughput = point->baseline_excluded
+                                   ? (struct estimate){0}
+                                   : r->points[point->baseline_index].throughput.estimate,
+        .n_succeeded = (uint32_t)p->n_succeeded,
+    };
+}
+
+static struct run_gauges *run_gauges_new(const struct result *r)
+{
+    struct run_gauges *figures = xnew(struct run_gauges);
+    figures->n_points = r->def->matrix.n_swept;
+    figures->points = xnew_array(struct point_figures, figures->n_points);
+    for (size_t i = 0; i < figures->n_points; i++) {
+        fill(r, &r->points[i], &figures->points[i]);
+    }
+    figures->n_nodes = r->nodes.len;
+    figures->nodes = xnew_array(struct node_figures, figures->n_nodes + 1);
+    for (size_t i = 0; i < figures->n_nodes; i++) {
+        const struct node_result *node = &r->nodes.items[i];
+        figures->nodes[i] = (struct node_figures){
+            .name = xstrdup(node->name),
+            .n_replicas = (uint32_t)node->n_replicas,
+            .n_points = node->n_points,
+            .n_slower = node->n_slower,
+            .excess = node->excess,
+            .throttled = node_result_throttled_ratio(node),
+        };
+    }
+    figures->n_slow_replicas = (uint32_t)r->slow.len;
+    return figures;
+}
+
+static void run_gauges_free(struct run_gauges *figures)
+{
+    if (figures == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < figures->n_points; i++) {
+        free(figures->points[i].system);
+        free(figures->points[i].other);
+    }
+    for (size_t i = 0; i < figures->n_nodes; i++) {
+        free(figures->nodes[i].name);
+    }
+    free(figures->nodes);
+    free(figures->points);
+    free(figures);
+}
 
 static int64_t now_ms(void)
 {
@@ -76,6 +200,15 @@ static void drop_unused(struct site *site)
     site->cache.len = kept;
 }
 
+void site_done(struct site *site)
+{
+    vec_each (struct site_figures, f, &site->cache) {
+        free(f->uid);
+        run_gauges_free(f->figures);
+    }
+    vec_done(&site->cache);
+}
+
 /* Active runs first, then the newest, so that runs that ended long ago are hidden first. */
 static int compare_wanted(const void *a, const void *b)
 {
@@ -120,15 +253,7 @@ static const struct daemon_run **wanted_runs(const struct site *site, size_t *re
 
 static struct metrics_run metrics_run_of(struct site *site, const struct daemon_run *run)
 {
-    struct metrics_run m = {
-        .name = run->name,
-        .benchmark = run->benchmark,
-        .frozen = &run->frozen,
-        .status = &run->status,
-        .progress = run->progress.is_known ? &run->progress : NULL,
-        .wait = &run->wait,
-        .advanced_unix_ms = run->advanced_unix_ms,
-    };
+    struct metrics_run m = {.run = run};
     if (!run->frozen.is_known || !run->is_stored ||
         run->frozen.n_points > METRICS_MAX_POINTS) { /* not shown, so not read */
         return m;
@@ -152,14 +277,9 @@ void scrape_metrics(struct site *site, const struct web_request *req, struct web
     for (size_t i = 0; i < n_runs && i < METRICS_MAX_RUNS; i++) {
         runs[i] = metrics_run_of(site, live[i]);
     }
-    const struct daemon_facts *facts = &site->now.facts;
-    const int64_t now_ns = clock_monotonic_ns();
     const struct metrics_input in = {
-        .version = BENCHD_VERSION,
-        .is_ready = daemon_facts_are_ready(facts, now_ns, NULL),
-        .is_healthy = daemon_facts_are_healthy(facts, now_ns, NULL),
-        .facts = facts,
-        .look_age_s = facts->look_ns == 0 ? NAN : (double)(now_ns - facts->look_ns) / 1e9,
+        .facts = &site->now.facts,
+        .now_ns = clock_monotonic_ns(),
         .process = process_use_read(),
         .runs = runs,
         .n_runs = n_runs,

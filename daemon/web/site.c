@@ -171,15 +171,6 @@ void site_run_done(struct site_run *run)
     *run = (struct site_run){0};
 }
 
-void site_done(struct site *site)
-{
-    vec_each (struct site_figures, f, &site->cache) {
-        free(f->uid);
-        run_gauges_free(f->figures);
-    }
-    vec_done(&site->cache);
-}
-
 void site_fail(struct web_response *res, int r, const struct err *err)
 {
     if (r == -ECANCELED) {

@@ -24,7 +24,7 @@ struct site {
     struct daemon_snapshot now; /* The handler answers from this. */
     VEC(struct site_figures) cache;
 };
-void site_done(struct site *site);
+void site_done(struct site *site); /* scrape.c */
 
 /* A run for a list. The daemon knows it, the store has it, or both. */
 struct site_item {
@@ -66,7 +66,7 @@ void site_run_check(const struct site_run *run, struct web_response *res);
 #define SITE_MAX_NAME 253 /* bytes of a Kubernetes object's name */
 
 /* Handlers: each fills an empty response, which has code 200 and no type. They are in scrape.c,
- * health.c, api.c, page_runs.c, page_run.c and page_history.c. */
+ * api.c, page_runs.c, page_run.c and page_history.c. */
 typedef void site_handler(struct site *site, const struct web_request *req,
                           struct web_response *res);
 site_handler scrape_metrics, health_healthz, health_readyz, api_runs, api_run, api_attempts,

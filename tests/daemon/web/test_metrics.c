@@ -91,14 +91,12 @@ static void assert_has_not(const char *page, const char *text)
     }
 }
 
-static const struct daemon_frozen not_accepted;
-static const struct daemon_wait no_wait;
 static struct daemon_facts no_facts;
 
 /* What promtool would say, and what the writer relies on. */
 TEST(test_heads_of_the_page)
 {
-    const struct metrics_input in = {.version = "1", .facts = &no_facts};
+    const struct metrics_input in = {.facts = &no_facts};
     _cleanup_(buf_done) struct buf out = BUF_INIT;
     size_t n = 0;
     metrics_write(&in, &out);
@@ -123,10 +121,8 @@ TEST(test_heads_of_the_page)
 #define MANY 20
 /* Runs r0, r1, ... with this many points each, every figure known. */
 struct page {
-    struct run_status status;
-    struct daemon_progress progress;
-    struct daemon_wait wait;
     struct daemon_facts facts;
+    struct daemon_run live[MANY];
     struct run_gauges figures[MANY];
     struct metrics_run runs[MANY];
     char names[MANY][8];
@@ -138,6 +134,7 @@ static void write_page(struct page *p, size_t n_runs, const size_t *n_points)
     static struct point_figures points[METRICS_MAX_POINTS * 2];
     static struct node_figures nodes[METRICS_MAX_NODES + 1];
     static char node_names[N_ROWS(nodes)][8];
+    static char benchmark[] = "b";
     const struct estimate e = {true, 2, true, 1, 3, INTERVAL_T_LOG};
     for (size_t i = 0; i < N_ROWS(points); i++) {
         points[i] = (struct point_figures){
@@ -159,29 +156,26 @@ static void write_page(struct page *p, size_t n_runs, const size_t *n_points)
         (void)snprintf(node_names[i], sizeof(node_names[i]), "n%zu", i);
         nodes[i] = (struct node_figures){node_names[i], 6, 3, 1, 0.25, NAN};
     }
-    *p = (struct page){.status = {.phase = RUN_RUNNING,
-                                  .trials_total = 4,
-                                  .has_current = true,
-                                  .started_unix_ms = 1000,
-                                  .ended_unix_ms = 2000}};
-    p->progress = (struct daemon_progress){
-        .is_known = true, .step = 3, .step_ns = 500000000, .samples = 16, .loss = 2.25};
-    p->wait = (struct daemon_wait){"QuotaExceeded", 5500};
+    *p = (struct page){0};
     for (size_t i = 0; i < n_runs; i++) {
         (void)snprintf(p->names[i], sizeof(p->names[i]), "r%zu", i);
         p->figures[i] =
             (struct run_gauges){points, n_points[i], nodes,
                                 n_points[i] < N_ROWS(nodes) ? n_points[i] : N_ROWS(nodes), 2};
-        p->runs[i] = (struct metrics_run){
+        p->live[i] = (struct daemon_run){
             .name = p->names[i],
-            .benchmark = "b",
-            .frozen = &not_accepted,
-            .status = &p->status,
-            .figures = &p->figures[i],
-            .progress = &p->progress,
-            .wait = &p->wait,
+            .benchmark = benchmark,
+            .status = {.phase = RUN_RUNNING,
+                       .trials_total = 4,
+                       .has_current = true,
+                       .started_unix_ms = 1000,
+                       .ended_unix_ms = 2000},
+            .progress =
+                {.is_known = true, .step = 3, .step_ns = 500000000, .samples = 16, .loss = 2.25},
+            .wait = {"QuotaExceeded", 5500},
             .advanced_unix_ms = 7000,
         };
+        p->runs[i] = (struct metrics_run){.run = &p->live[i], .figures = &p->figures[i]};
     }
     for (size_t i = 0; i < KUBE_N_TARGETS * KUBE_N_VERBS; i++) { /* all that can be there */
         histogram_add(&p->facts.kube.traffic.times[i % KUBE_N_TARGETS][i / KUBE_N_TARGETS], 1);
@@ -189,8 +183,7 @@ static void write_page(struct page *p, size_t n_runs, const size_t *n_points)
     for (size_t i = 0; i < DAEMON_N_WATCHES; i++) {
         p->facts.watches[i].resource = "x";
     }
-    const struct metrics_input in = {
-        .version = "1", .facts = &p->facts, .runs = p->runs, .n_runs = n_runs};
+    const struct metrics_input in = {.facts = &p->facts, .runs = p->runs, .n_runs = n_runs};
     metrics_write(&in, &p->out);
 }
 
@@ -224,15 +217,11 @@ TEST(test_unknown_is_absent)
     struct point_figures point = {
         .system = "s", .other = "", .throughput = {.known = true, .value = 5}};
     const struct run_gauges figures = {.points = &point, .n_points = 1};
-    const struct run_status status = {.phase = RUN_QUEUED};
-    const struct metrics_run run = {.name = "r",
-                                    .benchmark = "b",
-                                    .frozen = &not_accepted,
-                                    .status = &status,
-                                    .figures = &figures,
-                                    .wait = &no_wait};
-    const struct metrics_input in = {
-        .version = "1", .facts = &no_facts, .look_age_s = NAN, .runs = &run, .n_runs = 1};
+    char name[] = "r", benchmark[] = "b";
+    const struct daemon_run live = {
+        .name = name, .benchmark = benchmark, .status.phase = RUN_QUEUED};
+    const struct metrics_run run = {.run = &live, .figures = &figures};
+    const struct metrics_input in = {.facts = &no_facts, .runs = &run, .n_runs = 1};
     _cleanup_(buf_done) struct buf out = BUF_INIT;
     metrics_write(&in, &out);
     assert_has(buf_cstr(&out), "\nbenchd_point_throughput_samples_per_second{");
@@ -346,9 +335,9 @@ TEST(test_the_daemon)
     histogram_add(&f.statements, 3000000);
     histogram_add(&f.turns, 500000000);
     f.counters.started_unix_ms = 1500;
-    const struct metrics_input in = {.version = "1",
-                                     .facts = &f,
-                                     .look_age_s = 0.5,
+    f.look_ns = 1000000000;
+    const struct metrics_input in = {.facts = &f,
+                                     .now_ns = f.look_ns + 500000000,
                                      .process = {.cpu_s = 1.25,
                                                  .virtual_bytes = 4096,
                                                  .resident_bytes = 2048,

@@ -7,7 +7,7 @@
 
 #include "tests/test.h"
 #include "base/clock.h"
-#include "daemon/web/process_use.h"
+#include "daemon/web/metrics.h"
 
 #define MANY 5
 #define SIZE ((size_t)64 << 20)
