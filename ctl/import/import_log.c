@@ -86,11 +86,6 @@ static char *find_fix(struct import_log *l)
         return xasprintf("add --warmup N: all its figures are in the first %" PRId64 " steps",
                          l->params.warmup_steps);
     }
-    struct log_parser_params with_batch = l->params;
-    with_batch.batch_size = 1;
-    if (log_guess_try(l->params.rule, text, len, &with_batch, &guess) == 0) {
-        return xstrdup("write --batch N, or batch_size=N before each file");
-    }
     if (log_guess_rule(text, len, &l->params, &guess) == 0 &&
         !str_eq(guess.rule, l->params.rule->name)) {
         return xasprintf("--rules %s reads %llu line%s of it", guess.rule,

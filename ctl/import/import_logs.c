@@ -83,8 +83,7 @@ static void keep_first_bytes(void *ctx, const char *data, size_t len)
     buf_append(text, data, len < room ? len : room);
 }
 
-/* The rule that reads most lines of the first log; where none does, one that would if it knew the
- * samples of a step: reading then says so. */
+/* The rule that reads most lines of the first log. */
 static enum exit_code guess_rule(const struct import *im, const char **ret_name)
 {
     const struct import_trial *trial = im->trials.list.items;
@@ -108,9 +107,10 @@ static enum exit_code guess_rule(const struct import *im, const char **ret_name)
         return explain_file(r, path, fix, &err);
     }
     r = log_guess_rule(buf_cstr(&text), text.len, &who, &guess);
-    if (r < 0) {
-        who.batch_size = 1;
-        r = log_guess_rule(buf_cstr(&text), text.len, &who, &guess);
+    if (r == -EBADMSG) {
+        return cli_error(EXIT_USAGE, "--rules NAME reads it by another rule",
+                         "%s: no figure by the log rule %s, which reads %llu lines: %s", path,
+                         guess.rule, (unsigned long long)guess.n_lines, guess.why);
     }
     if (r < 0) {
         _cleanup_(freep) char *rule = import_log_suggest(buf_cstr(&text), text.len, &who);

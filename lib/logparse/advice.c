@@ -1,6 +1,7 @@
 /* See advice.h. */
 #include "logparse/advice.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "base/str.h"
@@ -49,9 +50,13 @@ void log_advise(const char *text, size_t len, const struct log_parser_params *wh
 {
     text = tail_of(text, &len);
     struct log_guess guess;
-    const bool is_news = log_guess_rule(text, len, who, &guess) == 0 &&
-                         (who->rule == NULL || !str_eq(guess.rule, who->rule->name));
-    if (is_news) {
+    const int r = log_guess_rule(text, len, who, &guess);
+    const bool is_news =
+        r != -ENOENT && (who->rule == NULL || !str_eq(guess.rule, who->rule->name));
+    if (is_news && r == -EBADMSG) {
+        buf_printf(out, "the shipped rule %s reads %llu lines of it, but: %s\n", guess.rule,
+                   (unsigned long long)guess.n_lines, guess.why);
+    } else if (is_news) {
         buf_printf(out, "the shipped rule %s reads ", guess.rule);
         put_found(&guess, out);
         buf_printf(out, " of this output; write in the system:\n  log: %s\n", guess.rule);
@@ -68,9 +73,13 @@ void log_explain_unread(const char *text, size_t len, const struct log_parser_pa
     log_miss_put_tail(text, len, &last);
     const char *tail = tail_of(text, &len);
     struct log_guess guess;
-    const bool is_found = log_guess_rule(tail, len, who, &guess) == 0;
+    const int r = log_guess_rule(tail, len, who, &guess);
+    const bool is_found = r != -ENOENT;
     if (last.len == 0) {
         buf_puts(out, "it printed nothing\n");
+    } else if (r == -EBADMSG) {
+        buf_printf(out, "it printed no record; the shipped log rule %s reads %llu lines, but: %s\n",
+                   guess.rule, (unsigned long long)guess.n_lines, guess.why);
     } else if (is_found) {
         buf_printf(out, "it printed no record, but the shipped log rule %s reads ", guess.rule);
         put_found(&guess, out);

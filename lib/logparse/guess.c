@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "base/vec_walk.h"
 #include "logparse/shipped_rules.h"
 
@@ -37,28 +38,35 @@ int log_guess_try(const struct log_rule *rule, const char *text, size_t len,
     struct log_parser *p = log_parser_new(&params);
     log_parser_feed(p, LOG_STDOUT, text, len, 0);
     log_parser_end(p, 0);
+    const struct log_reading *reading = log_parser_reading(p);
     struct log_result result;
-    const int r = log_parser_result(p, &result) < 0 ? -ENOENT : 0;
-    if (r == 0) {
-        *ret = (struct log_guess){
-            .rule = rule->name,
-            .n_lines = count.n_lines,
-            .rate = result.rate,
-            .unit = result.line->unit,
-            .fixed_bytes = count.fixed_bytes,
-            .n_forms = rule->lines.len,
-        };
+    const bool has_figure = log_parser_result(p, &result) == 0;
+    const bool is_withheld = reading->verdict == LOG_VERDICT_WITHHELD;
+    *ret = (struct log_guess){.rule = rule->name,
+                              .n_lines = count.n_lines,
+                              .fixed_bytes = count.fixed_bytes,
+                              .n_forms = rule->lines.len,
+                              .verdict = reading->verdict};
+    if (has_figure) {
+        ret->rate = result.rate;
+        ret->unit = result.unit;
         summary_done(&result.summary);
     }
+    text_put(ret->why, sizeof(ret->why), "%s", is_withheld ? reading->why : "");
+    const bool is_sign = is_withheld && reading->witness != LOG_WITNESS_DISAGREES;
+    ret->verdict = is_sign ? LOG_VERDICT_ONE_WITNESS : ret->verdict; /* it is in all rules' way */
     log_parser_free(p);
-    return r;
+    return has_figure ? 0 : is_withheld ? -EBADMSG : -ENOENT;
 }
 
 /* The time of a whole run is printed by many programs: any other figure says more. */
 static bool is_better(const struct log_guess *a, const struct log_guess *b)
 {
     const bool a_is_run = a->unit == UNIT_RUNS, b_is_run = b->unit == UNIT_RUNS;
-    return a_is_run != b_is_run               ? b_is_run
+    const bool a_is_wrong = a->verdict == LOG_VERDICT_WITHHELD;
+    const bool b_is_wrong = b->verdict == LOG_VERDICT_WITHHELD;
+    return a_is_wrong != b_is_wrong       ? b_is_wrong
+           : a_is_run != b_is_run               ? b_is_run
            : a->n_lines != b->n_lines         ? a->n_lines > b->n_lines
            : a->fixed_bytes != b->fixed_bytes ? a->fixed_bytes > b->fixed_bytes
                                               : a->n_forms > b->n_forms;
@@ -71,7 +79,7 @@ int log_guess_rule(const char *text, size_t len, const struct log_parser_params 
     for (size_t i = 0; i < log_shipped_count; i++) {
         struct log_rule *rule = log_shipped_load(log_shipped[i].name);
         struct log_guess guess;
-        if (log_guess_try(rule, text, len, who, &guess) == 0) {
+        if (log_guess_try(rule, text, len, who, &guess) != -ENOENT) {
             guess.rule = log_shipped[i].name; /* outlives the rule */
             if (best.rule == NULL || is_better(&guess, &best)) {
                 best = guess;
@@ -83,5 +91,5 @@ int log_guess_rule(const char *text, size_t len, const struct log_parser_params 
         return -ENOENT;
     }
     *ret = best;
-    return 0;
+    return best.why[0] == '\0' ? 0 : -EBADMSG;
 }

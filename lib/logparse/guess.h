@@ -14,12 +14,15 @@ struct log_guess {
     enum summary_unit unit;
     uint64_t fixed_bytes; /* of the patterns, over all lines that matched */
     size_t n_forms;       /* lines of the rule */
+    enum log_verdict verdict;
+    char why[256]; /* of Withheld: what speaks against the figure; else "" */
 };
-/* The rule that reads most lines; of several, the one whose patterns say most of these lines.
- * -ENOENT: none finds a throughput. `who`: of the replica; its rule and on_figure are not read. */
+/* The rule that reads most lines; of several, the one whose patterns say most of these lines. One
+ * whose figure its pace contradicts comes last. -EBADMSG: its figure is withheld; -ENOENT: none
+ * finds a throughput. `who`: of the replica; its rule and on_figure are not read. */
 int log_guess_rule(const char *text, size_t len, const struct log_parser_params *who,
                    struct log_guess *ret);
 
-/* The same for one rule, which may be anybody's: -ENOENT. `ret->rule` is borrowed from it. */
+/* The same for one rule, which may be anybody's. `ret->rule` is borrowed from it. */
 int log_guess_try(const struct log_rule *rule, const char *text, size_t len,
                   const struct log_parser_params *who, struct log_guess *ret);

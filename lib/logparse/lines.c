@@ -205,12 +205,66 @@ size_t log_prefix_len(const char *line, size_t len, int64_t *ret_rank)
     return end < len && line[end] == ' ' ? end + 1 : end;
 }
 
-bool log_is_preparation(const char *line, size_t len)
+/* ---- when a line was printed ---- */
+
+#define STAMP_HEAD 120 /* bytes of a line in which its time is looked for */
+
+static size_t skip_any(const char *line, size_t len, size_t at, const char *chars)
 {
-    static const char *const begins[] = {"Map",   "Filter", "Generat", "Flatten",
-                                         "Sav",   "Creat",  "Token",   "Running token",
-                                         "Group", "Load",   "Download"};
-    return len > 0 && line[len - 1] == ']' &&
-           array_any(begins, COUNT_OF(begins), it,
-                     len >= strlen(*it) && memcmp(line, *it, strlen(*it)) == 0);
+    while (at < len && strchr(chars, line[at]) != NULL && line[at] != '\0') {
+        at++;
+    }
+    return at;
+}
+
+/* "06:42:45.123" at `at`; where it begins with the date before it. */
+static size_t stamp_begin(const char *line, size_t at)
+{
+    if (at == 0 || strchr(" T", line[at - 1]) == NULL) {
+        return at;
+    }
+    size_t begin = at - 1;
+    while (begin > 0 &&
+           (ascii_is_digit(line[begin - 1]) || strchr("-/", line[begin - 1]) != NULL)) {
+        begin--;
+    }
+    return at - 1 - begin >= 4 ? begin : at;
+}
+
+static bool bar_stamp(const char *line, size_t len, struct log_stamp *ret)
+{
+    const char *mark = memchr(line, '<', len);
+    size_t begin = mark == NULL ? 0 : (size_t)(mark - line);
+    const size_t end = begin;
+    while (begin > 0 && (ascii_is_digit(line[begin - 1]) || line[begin - 1] == ':')) {
+        begin--;
+    }
+    double s;
+    if (begin == 0 || line[begin - 1] != '[' || !log_clock(line + begin, end - begin, &s)) {
+        return false;
+    }
+    *ret = (struct log_stamp){.ns = (int64_t)(s * 1e9), .has_date = true};
+    return true;
+}
+
+bool log_line_stamp(const char *line, size_t len, struct log_stamp *ret)
+{
+    const size_t head = len < STAMP_HEAD ? len : STAMP_HEAD;
+    for (size_t at = 0; at + 8 <= head; at++) {
+        const bool is_clock = ascii_is_digit(line[at]) && ascii_is_digit(line[at + 1]) &&
+                              line[at + 2] == ':' && ascii_is_digit(line[at + 3]) &&
+                              ascii_is_digit(line[at + 4]) && line[at + 5] == ':' &&
+                              ascii_is_digit(line[at + 6]) && ascii_is_digit(line[at + 7]);
+        if (!is_clock) {
+            continue;
+        }
+        size_t end = at + 8;
+        if (end + 1 < len && strchr(".,", line[end]) != NULL && ascii_is_digit(line[end + 1])) {
+            end = skip_any(line, len, end + 1, "0123456789");
+        }
+        const size_t begin = stamp_begin(line, at);
+        return log_stamp_read(line + begin, end - begin, ret) ||
+               log_stamp_read(line + at, end - at, ret);
+    }
+    return bar_stamp(line, len, ret);
 }

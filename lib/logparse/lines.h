@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "logparse/number_text.h"
 
 #define LOG_LINE_MAX 8192
 
@@ -34,6 +35,6 @@ void log_lines_each(const char *text, size_t len, log_line_fn on_line, void *ctx
  * ". Returns its length, 0: none; *ret_rank: 3, or unchanged. */
 size_t log_prefix_len(const char *line, size_t len, int64_t *ret_rank);
 
-/* The progress bar of what comes before training, as the datasets library prints it: "Map:
- * 100%|##| 10/10 [00:05<00:00, 9876.5 examples/s]". */
-bool log_is_preparation(const char *line, size_t len);
+/* When a line says that it was printed: the first time of day in it, with the date before it, or
+ * the elapsed time of a progress bar, "[01:20<00:40". False: it does not say. */
+bool log_line_stamp(const char *line, size_t len, struct log_stamp *ret);

@@ -5,7 +5,7 @@
 
 #include "logparse/lines.h"
 
-static void quote(struct log_quote *q, uint64_t number, const char *line, size_t len)
+void log_quote_put(struct log_quote *q, uint64_t number, const char *line, size_t len)
 {
     const size_t n = len < sizeof(q->text) - 1 ? len : sizeof(q->text) - 1;
     q->number = number;
@@ -15,7 +15,7 @@ static void quote(struct log_quote *q, uint64_t number, const char *line, size_t
 
 void log_miss_remember(struct log_miss *m, uint64_t number, const char *line, size_t len)
 {
-    quote(&m->last[(number - 1) % LOG_LAST_LINES], number, line, len);
+    log_quote_put(&m->last[(number - 1) % LOG_LAST_LINES], number, line, len);
 }
 
 /* How many bytes of the fixed texts are in the line, one after the other. */
@@ -50,7 +50,7 @@ void log_miss_compare(struct log_miss *m, const struct log_rule *rule, enum role
             m->near_bytes = bytes;
             m->near_line = i;
             m->missing = missing;
-            quote(&m->near, number, line, len);
+            log_quote_put(&m->near, number, line, len);
         }
     }
 }

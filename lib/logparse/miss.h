@@ -24,6 +24,7 @@ struct log_miss {
     const char *missing; /* the first fixed text that it lacks; NULL: it has all. The pattern's */
 };
 
+void log_quote_put(struct log_quote *q, uint64_t number, const char *line, size_t len);
 /* A line of the log; `number` from 1. */
 void log_miss_remember(struct log_miss *m, uint64_t number, const char *line, size_t len);
 /* The same line matched nothing: perhaps it is the nearest so far. */

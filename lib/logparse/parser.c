@@ -1,63 +1,21 @@
 /* See parser.h. */
-#include "logparse/parser.h"
+#include "logparse/parser_internal.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/ascii.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/text.h"
-#include "logparse/lines.h"
-#include "logparse/log_metrics.h"
-#include "logparse/miss.h"
-#include "logparse/tally.h"
+#include "logparse/number_role.h"
 
 #define COMPARED_LINES 10000 /* for the nearest miss: comparing costs more than matching */
 #define SLOW_LINE_NS 1000000
 #define SLOW_LINES_MAX_NS 10000000
-#define MIN_RATE 1e-9 /* a run of 30 years */
-#define MAX_RATE 1e15
-
-struct slots { /* by rank + 1; NULL: no line of that rank */
-    VEC(struct log_tally *) list;
-};
-
-struct rank_state {
-    double steps;       /* counted over all lines of kind Step */
-    double epoch_steps; /* since the last line of kind Epoch */
-    double batch;       /* that its lines have named; 0: none */
-    double per_epoch;   /* samples of an epoch that an Info line has named; 0: none */
-    double last_step;   /* of a rule with `restart`: the number of the latest step; -1: none */
-    bool has_restarted; /* a line of `restart` was read */
-    bool has_left;      /* its lines are those of another loop, such as an evaluation */
-};
-
-struct log_parser {
-    struct log_parser_params params;
-    struct log_matcher *matcher;
-    struct mllog *mllog;        /* of a rule with this format; else NULL */
-    struct mllog_result mlperf; /* what it found */
-    struct log_lines streams[LOG_STREAM_COUNT];
-    struct slots *slots; /* one for each line of the rule */
-    VEC(struct rank_state) ranks;
-    struct log_miss miss;
-    int64_t now_ns;
-    uint64_t n_lines, n_matched, n_warmup, n_refused, n_given_up;
-    int64_t slow_ns;       /* on lines that took SLOW_LINE_NS or more */
-    uint64_t n_lines_read; /* before the rule was given up; 0: it was not */
-    char refusal[160];     /* of the first line that was refused */
-    bool needs_batch;      /* some line had a time but no batch size to go with it */
-    double loss_first, loss_last, accuracy_last;
-    struct evaluations evaluations;
-    struct log_metrics metrics;
-    bool in_warmup;         /* is the last line with a figure */
-    struct log_tally clock; /* of the lines of one process; it begins with training */
-    bool is_stamped;        /* the clock is that of time stamps in lines, not of their arrival */
-    bool has_elapsed;       /* lines say themselves how long training has gone on */
-    bool has_no_begin;      /* the first line that was read is later than the begin of training */
-};
+#define MAX_LOOPS 8 /* of other numbers of steps */
 
 static void on_line(void *ctx, const char *line, size_t len);
 
@@ -68,6 +26,7 @@ struct log_parser *log_parser_new(const struct log_parser_params *params)
     p->matcher = log_matcher_new();
     p->mllog = params->rule->format == LOG_RULE_MLPERF ? mllog_new() : NULL;
     p->slots = xnew_array(struct slots, params->rule->lines.len);
+    p->signs = log_signs_new();
     p->loss_first = p->loss_last = p->accuracy_last = NAN;
     for (int i = 0; i < LOG_STREAM_COUNT; i++) {
         log_lines_init(&p->streams[i], on_line, p);
@@ -82,9 +41,10 @@ void log_parser_free(struct log_parser *p)
     }
     for (size_t i = 0; i < p->params.rule->lines.len; i++) {
         vec_each (struct log_tally *, it, &p->slots[i].list) {
-            if (*it != NULL) {
-                log_tally_done(*it);
-                free(*it);
+            for (struct log_tally *t = *it, *next; t != NULL; t = next) {
+                next = t->next;
+                log_tally_done(t);
+                free(t);
             }
         }
         vec_done(&p->slots[i].list);
@@ -94,6 +54,8 @@ void log_parser_free(struct log_parser *p)
     }
     log_matcher_free(p->matcher);
     mllog_free(p->mllog);
+    log_signs_free(p->signs);
+    log_reading_done(&p->reading);
     vec_done(&p->ranks);
     free(p->slots);
     free(p);
@@ -101,17 +63,37 @@ void log_parser_free(struct log_parser *p)
 
 /* ---- one line ---- */
 
-static struct log_tally *tally_of(struct log_parser *p, size_t line, int64_t rank)
+/* Of the loop that has so many steps. A line without a number of all belongs to the first loop, and
+ * so do those of more loops than programs have. */
+static struct log_tally *tally_of(struct log_parser *p, size_t line, int64_t rank, double total)
 {
     struct slots *s = &p->slots[line];
     const size_t slot = (size_t)(rank + 1);
     while (s->list.len <= slot) {
         *vec_push(&s->list) = NULL;
     }
-    if (s->list.items[slot] == NULL) {
-        s->list.items[slot] = xnew(struct log_tally);
+    struct log_tally **at = &s->list.items[slot];
+    for (int n = 0; *at != NULL; at = &(*at)->next) {
+        if (isnan(total) || (*at)->total == total || ++n == MAX_LOOPS) {
+            return *at;
+        }
+        if (isnan((*at)->total)) {
+            (*at)->total = total;
+            return *at;
+        }
     }
-    return s->list.items[slot];
+    *at = xnew(struct log_tally);
+    (*at)->total = total;
+    return *at;
+}
+
+struct log_tally *log_training_of(struct log_tally *first)
+{
+    struct log_tally *best = first;
+    for (struct log_tally *t = first; t != NULL; t = t->next) {
+        best = t->steps_seen > best->steps_seen ? t : best;
+    }
+    return best;
 }
 
 static struct rank_state *rank_of(struct log_parser *p, int64_t rank)
@@ -131,10 +113,21 @@ static void refuse(struct log_parser *p, const char *why)
     }
 }
 
-/* Units of one step; NaN: unknown. */
-static double units_of_step(const struct log_parser *p, const struct log_line_rule *line,
-                            const struct log_values *v, const struct rank_state *rank)
+/* Does the line say how long a step took, and nothing about samples? */
+static bool has_steps_alone(const struct log_line_rule *line, const struct log_values *v)
 {
+    return line->unit == UNIT_SAMPLES && line->each == 0 && !v->has[LOG_RATE] &&
+           !v->has[LOG_SAMPLES];
+}
+
+/* Units of one step; NaN: unknown. Where no batch is known, steps are counted instead. */
+static double units_of_step(const struct log_parser *p, const struct log_line_rule *line,
+                            const struct log_values *v, const struct rank_state *rank,
+                            struct log_tally *t)
+{
+    if (t->counts_steps) {
+        return 1;
+    }
     if (line->unit != UNIT_SAMPLES) {
         return line->unit == UNIT_STEPS ? 1 : NAN;
     }
@@ -143,7 +136,8 @@ static double units_of_step(const struct log_parser *p, const struct log_line_ru
     }
     const double trainers = line->scope == LOG_SCOPE_JOB ? (double)p->params.trainers : 1;
     const double batch = rank->batch > 0 ? rank->batch : (double)p->params.batch_size * trainers;
-    return batch > 0 ? batch : NAN;
+    t->counts_steps = batch <= 0 && has_steps_alone(line, v);
+    return batch > 0 ? batch : t->counts_steps ? 1 : NAN;
 }
 
 /* The steps that a line covers: of a step line by its number, of an epoch or the whole run what the
@@ -276,14 +270,31 @@ static bool is_of_another_loop(struct rank_state *rank, enum log_kind kind, doub
     return rank->has_left;
 }
 
+/* Where steps are numbered, a line of steps without a number is something else, such as the mean of
+ * an epoch; so are those before the first number, such as a compilation. */
+static bool is_beside_steps(struct log_tally *t, const struct log_line_rule *line,
+                            const struct log_values *v)
+{
+    if (line->kind != LOG_KIND_STEP) {
+        return false;
+    }
+    if (v->has[LOG_STEP] && !t->has_step && t->n_seen > 0) {
+        log_tally_reset(t);
+    }
+    return !v->has[LOG_STEP] && t->has_step && !v->has[LOG_STEPS] && !v->has[LOG_SAMPLES];
+}
+
 /* A line that has a throughput, or whose time has one. */
 static void take_figure(struct log_parser *p, size_t index, const struct log_values *v,
-                        struct log_figure *f)
+                        double total, struct log_figure *f)
 {
     const struct log_line_rule *line = &p->params.rule->lines.items[index];
     struct rank_state *rank = rank_of(p, f->rank);
-    struct log_tally *t = tally_of(p, index, f->rank);
-    const double unit = units_of_step(p, line, v, rank);
+    struct log_tally *t = tally_of(p, index, f->rank, total);
+    if (is_beside_steps(t, line, v)) {
+        return;
+    }
+    const double unit = units_of_step(p, line, v, rank, t);
     f->steps = covered_steps(t, line, v, rank);
     f->units = covered_units(line, v, rank, f->steps, unit);
     const bool is_stamped = line->source == LOG_FROM_STAMPS;
@@ -298,6 +309,7 @@ static void take_figure(struct log_parser *p, size_t index, const struct log_val
         return;
     }
     f->step_s = line->kind == LOG_KIND_STEP ? own_step_s(v, f->rate, unit) : NAN;
+    f->is_counted = v->has[LOG_STEP] || v->has[LOG_STEPS] || v->has[LOG_SAMPLES];
     if (f->is_warmup) {
         log_tally_skip(t, f);
         p->n_warmup++;
@@ -306,25 +318,114 @@ static void take_figure(struct log_parser *p, size_t index, const struct log_val
     }
 }
 
-static void take_line(struct log_parser *p, size_t index, const struct log_match *match,
-                      int64_t rank)
+/* The number of a step in a line of which the rule reads none: "Iteration: 12", "[40/60]". */
+static bool find_step(const char *line, size_t len, struct number_role *ret)
+{
+    struct number_role piece;
+    *ret = (struct number_role){0};
+    for (size_t at = 0; number_role_next_number(line, len, &at, &piece);) {
+        number_role_read(line, len, &piece);
+        /* Of "[1/3] [40/60]" the last one is that of the step. */
+        const bool is_inner = piece.score == 1 && ret->score == 1;
+        if (piece.group == LOG_STEP && (piece.score > ret->score || is_inner)) {
+            *ret = piece;
+        }
+    }
+    return ret->score > 0;
+}
+
+/* Where the line itself numbers its step, that counts as if the rule read it. */
+static void add_step(const struct log_line_rule *rule, const char *line, size_t len,
+                     struct log_match *match)
+{
+    struct number_role step;
+    if (rule->kind == LOG_KIND_STEP && !log_pattern_has(rule->pattern, LOG_STEP) &&
+        !log_pattern_has(rule->pattern, LOG_STEPS) && find_step(line, len, &step)) {
+        match->text[LOG_STEP] = line + step.number;
+        match->len[LOG_STEP] = step.number_len;
+    }
+}
+
+/* The 100 of "3/100" and of "3 of 100"; NaN: the line does not say how many steps there are. */
+static double total_of(const struct log_match *match, const char *end)
+{
+    const char *at = match->text[LOG_STEP];
+    if (at == NULL) {
+        return NAN;
+    }
+    at += match->len[LOG_STEP];
+    while (at < end && *at == ' ') {
+        at++;
+    }
+    const size_t left = (size_t)(end - at);
+    const size_t mark = left > 0 && *at == '/' ? 1 : left > 3 && memcmp(at, "of ", 3) == 0 ? 3 : 0;
+    at += mark;
+    while (mark > 0 && at < end && *at == ' ') {
+        at++;
+    }
+    size_t n = 0;
+    while (at + n < end && ascii_is_digit(at[n])) {
+        n++;
+    }
+    double total;
+    return mark > 0 && n > 0 && log_number(at, n, &total) ? total : NAN;
+}
+
+static enum log_use use_of(const struct log_line_rule *line, const struct log_figure *f)
+{
+    const bool is_unknown = isnan(line->source == LOG_FROM_STAMPS ? f->units : f->rate);
+    return line->kind == LOG_KIND_INFO   ? LOG_USE_INFO
+           : line->kind != LOG_KIND_STEP ? LOG_USE_SUMMARY
+           : isnan(f->steps)             ? LOG_USE_OTHER
+           : is_unknown                  ? LOG_USE_REFUSED
+           : f->is_warmup                ? LOG_USE_WARMUP
+                                         : LOG_USE_STEP;
+}
+
+/* When the line was printed, as benchd has seen it; of a file, by the line itself. 0: unknown. */
+static int64_t arrival_of(const struct log_parser *p, const struct log_values *v, const char *line,
+                          size_t len)
+{
+    struct log_stamp stamp = {0};
+    if (p->now_ns == 0 && !v->has_stamp) {
+        (void)log_line_stamp(line, len, &stamp); /* else it stays 0 */
+    }
+    return p->now_ns != 0 ? p->now_ns : v->has_stamp ? v->stamp.ns : stamp.ns;
+}
+
+/* By the words of the line, or by the name of the rate itself. */
+static bool is_evaluation(const struct log_match *match, const char *line, size_t len)
+{
+    const char *rate = match->text[LOG_RATE];
+    return log_is_evaluation(line, len) ||
+           (rate != NULL && log_is_evaluation_at(line, (size_t)(rate - line)));
+}
+
+static enum log_use take_line(struct log_parser *p, size_t index, const struct log_match *match,
+                              int64_t rank, const char *line, size_t len)
 {
     struct log_values v;
     struct err err;
     p->n_matched++;
     if (log_values_read(match, &v, &err) < 0) {
         refuse(p, err.msg);
-        return;
+        return LOG_USE_REFUSED;
     }
     rank = v.has[LOG_RANK] ? (int64_t)v.number[LOG_RANK] : rank;
     if (rank >= LOG_MAX_RANKS) {
         refuse(p, "its rank is too high");
-        return;
+        return LOG_USE_REFUSED;
     }
     const enum log_kind kind = p->params.rule->lines.items[index].kind;
     if (p->params.rule->restart != NULL &&
         is_of_another_loop(rank_of(p, rank), kind, v.number[LOG_STEP])) {
-        return;
+        log_reading_add(&p->reading, LOG_USE_OTHER, NAN, p->n_lines, NAN);
+        return LOG_USE_OTHER;
+    }
+    if (kind != LOG_KIND_INFO && is_evaluation(match, line, len) &&
+        !log_names_evaluation(p->params.rule->lines.items[index].text)) {
+        log_reading_add(&p->reading, LOG_USE_EVALUATION, NAN, p->n_lines, v.number[LOG_RATE]);
+        return LOG_USE_EVALUATION;
     }
     const double step_s = log_values_step_s(&v);
     log_metrics_pause(&p->metrics, &v, rank);
@@ -344,7 +445,9 @@ static void take_line(struct log_parser *p, size_t index, const struct log_match
         .phase_s = &v.number[LOG_DATA_S],
         .paused_s = log_metrics_paused_s(&p->metrics),
         .t_ns = v.has_stamp ? v.stamp.ns : p->now_ns,
+        .arrival_ns = arrival_of(p, &v, line, len),
     };
+    const double total = total_of(match, line + len);
     const bool is_info = kind == LOG_KIND_INFO;
     if (v.has[LOG_BATCH]) {
         rank_of(p, rank)->batch = v.number[LOG_BATCH];
@@ -353,16 +456,20 @@ static void take_line(struct log_parser *p, size_t index, const struct log_match
         rank_of(p, rank)->per_epoch = v.number[LOG_SAMPLES];
     }
     if (!is_info) {
-        take_figure(p, index, &v, &f);
+        take_figure(p, index, &v, total, &f);
     }
     if (!(is_info ? p->in_warmup : f.is_warmup)) {
         log_metrics_add(&p->metrics, &v, f.steps);
     }
     keep_quality(p, &f);
     keep_evaluation(p, kind, &v, &f);
+    const enum log_use use = use_of(&p->params.rule->lines.items[index], &f);
+    log_reading_add(&p->reading, use, use == LOG_USE_STEP || use == LOG_USE_WARMUP ? total : NAN,
+                    p->n_lines, f.rate);
     if (p->params.on_figure != NULL) {
         p->params.on_figure(p->params.ctx, &f);
     }
+    return use;
 }
 
 /* Training begins to count its steps; what is before the first such line was not training. */
@@ -370,22 +477,20 @@ static void restart(struct log_parser *p, int64_t rank)
 {
     struct rank_state *state = rank_of(p, rank);
     for (size_t i = 0; !state->has_restarted && i < p->params.rule->lines.len; i++) {
-        struct log_tally *t = tally_of(p, i, rank);
-        log_tally_done(t);
-        *t = (struct log_tally){0};
+        for (struct log_tally *t = tally_of(p, i, rank, NAN); t != NULL; t = t->next) {
+            log_tally_reset(t);
+        }
     }
     state->has_restarted = true;
     state->has_left = false;
     state->last_step = -1;
 }
 
-static void match_line(struct log_parser *p, const char *line, size_t len)
+/* LOG_USE_COUNT: no line of the rule matches it. */
+static enum log_use match_line(struct log_parser *p, const char *text, size_t text_len,
+                               int64_t rank)
 {
     const struct log_rule *rule = p->params.rule;
-    int64_t rank = -1;
-    const size_t prefix = log_prefix_len(line, len, &rank);
-    const char *text = line + prefix;
-    const size_t text_len = len - prefix;
     struct log_match match;
     if (rule->restart != NULL && rank < LOG_MAX_RANKS &&
         log_matcher_run(p->matcher, rule->restart, text, text_len, &match) > 0) {
@@ -397,17 +502,38 @@ static void match_line(struct log_parser *p, const char *line, size_t len)
                           ? 0
                           : log_matcher_run(p->matcher, l->pattern, text, text_len, &match);
         if (r > 0) {
-            take_line(p, i, &match, rank);
-            return;
+            add_step(l, text, text_len, &match);
+            return take_line(p, i, &match, rank, text, text_len);
         }
         if (r == -ETIME) {
             p->n_lines_read = p->n_lines;
-            return;
+            return LOG_USE_COUNT;
         }
         p->n_given_up += r < 0 ? 1 : 0;
     }
     if (p->n_matched == 0 && p->n_lines <= COMPARED_LINES) {
         log_miss_compare(&p->miss, rule, p->params.role, p->n_lines, text, text_len);
+    }
+    return LOG_USE_COUNT;
+}
+
+/* Does the line say that what the log measured is no result? Programs get over errors before their
+ * first step, and the first steps of a scaled loss are skipped. */
+static void check_signs(struct log_parser *p, enum log_use use, const char *line, size_t len)
+{
+    const bool is_step = use == LOG_USE_STEP;
+    p->n_steps += is_step;
+    if (!is_step && use != LOG_USE_COUNT) {
+        return;
+    }
+    const struct log_sign *sign = log_signs_find(p->signs, is_step, line, len);
+    if (sign == NULL || (sign->when == LOG_SIGN_TRAINING && p->n_steps + p->n_warmup == 0)) {
+        return;
+    }
+    p->n_bad_steps += is_step;
+    if (p->sign == NULL) {
+        p->sign = sign;
+        log_quote_put(&p->sign_at, p->n_lines, line, len);
     }
 }
 
@@ -419,13 +545,24 @@ static void on_line(void *ctx, const char *line, size_t len)
     if (p->mllog != NULL) {
         mllog_line(p->mllog, line, len);
     }
-    if (p->n_lines_read > 0 || log_is_preparation(line, len)) {
+    int64_t rank = -1;
+    const size_t prefix = log_prefix_len(line, len, &rank);
+    line += prefix;
+    len -= prefix;
+    if (p->n_lines_read > 0) {
+        return;
+    }
+    if (log_is_preparation(line, len)) {
+        log_reading_add(&p->reading, LOG_USE_PREPARATION, NAN, p->n_lines, NAN);
         return;
     }
     int64_t (*const cpu_ns)(void) = p->params.cpu_ns;
     const int64_t begin_ns = cpu_ns == NULL ? 0 : cpu_ns();
     log_matcher_limit(p->matcher, cpu_ns, begin_ns + SLOW_LINES_MAX_NS - p->slow_ns);
-    match_line(p, line, len);
+    const enum log_use use = match_line(p, line, len, rank);
+    if (p->mllog == NULL) {
+        check_signs(p, use, line, len);
+    }
     const int64_t took_ns = cpu_ns == NULL ? 0 : cpu_ns() - begin_ns;
     p->slow_ns += took_ns >= SLOW_LINE_NS ? took_ns : 0;
 }
@@ -450,213 +587,5 @@ void log_parser_end(struct log_parser *p, int64_t t_ns)
             p->mlperf.refusal = "its throughput is out of range";
         }
     }
-}
-
-/* ---- the result ---- */
-
-/* What the sum over the ranks is multiplied with. */
-static double factor_of(const struct log_parser *p, const struct log_line_rule *line,
-                        unsigned ranks)
-{
-    const int64_t trainers = p->params.trainers > 0 ? p->params.trainers : 1;
-    return line->scope == LOG_SCOPE_REPLICA ? 1
-           : line->scope == LOG_SCOPE_JOB   ? 1.0 / ranks /* each figure is the job's already */
-                                            : (double)trainers / ranks;
-}
-
-/* Samples and time, of which the quotient is the rate. False: no samples were counted, and these
- * are as many as that rate has in `least_s`. */
-static bool put_rate(struct summary *s, double rate, double units, double least_s)
-{
-    const double seconds = units / rate;
-    const bool is_counted = units >= 1 && units < 9e15 && seconds >= 1e-3 && seconds < 9e9;
-    const double samples = is_counted ? nearbyint(units) : fmin(ceil(rate * least_s), 9e15);
-    s->samples = (uint64_t)samples;
-    s->duration_ns = (int64_t)nearbyint(samples / rate * 1e9);
-    return is_counted;
-}
-
-/* The figure of one line of the rule over all ranks. False: it has none. */
-static bool add_up(const struct log_parser *p, size_t index, struct log_result *ret)
-{
-    const struct log_line_rule *line = &p->params.rule->lines.items[index];
-    const struct log_tally *first = NULL;
-    double rate = 0, units = 0, steps = 0;
-    uint64_t n_lines = 0;
-    unsigned n = 0;
-    vec_each (struct log_tally *const, it, &p->slots[index].list) {
-        const double one = *it == NULL ? NAN : log_tally_rate(*it, line);
-        if (isnan(one)) {
-            continue;
-        }
-        first = first == NULL ? *it : first;
-        rate += one;
-        units += (*it)->has_unknown_units ? NAN : (*it)->units;
-        steps = fmax(steps, (*it)->steps);
-        n_lines += (*it)->n;
-        n++;
-    }
-    const double factor = n == 0 ? 0 : factor_of(p, line, n);
-    if (!(rate * factor >= MIN_RATE && rate * factor <= MAX_RATE)) {
-        return false; /* no line, or nonsense */
-    }
-    *ret = (struct log_result){
-        .summary = {.steps = (uint32_t)fmin(steps, UINT32_MAX)},
-        .rate = rate * factor,
-        .line = line,
-        .n_lines = n_lines,
-        .n_ranks = n,
-        .step_ns = first->step_ns.items,
-        .n_step_ns = first->step_ns.len,
-    };
-    const bool is_counted =
-        put_rate(&ret->summary, ret->rate, units * factor, log_tally_least_s(first));
-    for (int k = 0; is_counted && k < PHASE_COUNT; k++) { /* parts of that time */
-        ret->summary.phase_ns[k] = llrint(fmin(1e9 * first->phase_s[k], 9e18));
-    }
-    return true;
-}
-
-/* "mean of 98 step lines". Owned. */
-static char *method_of(const struct log_result *r)
-{
-    static const char *const aggregates[] = {"mean", "median", "last", "maximum"};
-    static const char *const kinds[] = {"summary", "epoch", "step", "info"};
-    char ranks[32] = "";
-    if (r->n_ranks > 1) {
-        (void)snprintf(ranks, sizeof(ranks), ", %u ranks", r->n_ranks); /* fits */
-    }
-    return xasprintf("%s of %llu %s line%s%s%s", aggregates[r->line->aggregate],
-                     (unsigned long long)r->n_lines, kinds[r->line->kind],
-                     r->n_lines == 1 ? "" : "s", ranks,
-                     r->line->source == LOG_FROM_STAMPS ? ", by their time stamps" : "");
-}
-
-/* What does not follow from the line that decided. */
-static void complete(const struct log_parser *p, const struct evaluations *evaluations,
-                     char *method_take, struct log_result *r)
-{
-    struct summary *s = &r->summary;
-    s->loss_first = p->loss_first;
-    s->loss_last = p->loss_last;
-    s->source = (struct summary_source){
-        .rule = xstrdup(p->params.rule->name),
-        .method = method_take,
-        .unit = r->line->unit,
-        .is_job = r->line->scope != LOG_SCOPE_REPLICA,
-        .accuracy_last = p->mllog == NULL ? p->accuracy_last : p->mlperf.accuracy_last,
-    };
-    log_metrics_put(&p->metrics, &s->metrics);
-    if (evaluations->n > 0) {
-        s->evaluations = xnew(struct evaluations);
-        *s->evaluations = *evaluations;
-    }
-}
-
-/* "mean of 215 step times". Owned. */
-static char *mlperf_method(const struct mllog_result *m)
-{
-    return m->basis == MLLOG_STEPS ? xasprintf("mean of %zu step times", m->n)
-           : m->basis == MLLOG_LOSSES
-               ? xasprintf("median time between %zu pairs of losses", m->n)
-               : xasprintf("training time between the first and the last of "
-                           "%zu positions%s",
-                           m->n, m->has_evaluation ? "" : ", maybe with evaluations");
-}
-
-static int mlperf_result(const struct log_parser *p, struct log_result *ret)
-{
-    const struct mllog_result *m = &p->mlperf;
-    if (m->refusal != NULL) {
-        return -ENODATA;
-    }
-    *ret = (struct log_result){
-        .summary = {.steps =
-                        m->basis == MLLOG_STEPS ? (uint32_t)fmin((double)m->n, UINT32_MAX) : 0},
-        .rate = m->rate,
-        .line = p->params.rule->lines.items,
-        .n_lines = m->n,
-        .n_ranks = 1,
-    };
-    (void)put_rate(&ret->summary, m->rate, m->rate * m->seconds, 1); /* there are no phases */
-    complete(p, &m->evaluations, mlperf_method(m), ret);
-    ret->summary.source.unit = m->unit;
-    metrics_set(&ret->summary.metrics, "evaluation_s", m->evaluation_s);
-    return 0;
-}
-
-int log_parser_result(const struct log_parser *p, struct log_result *ret)
-{
-    if (p->mllog != NULL) {
-        return mlperf_result(p, ret);
-    }
-    const size_t n = p->n_lines_read > 0 ? 0 : p->params.rule->lines.len;
-    for (enum log_kind kind = LOG_KIND_SUMMARY; kind <= LOG_KIND_STEP; kind++) {
-        for (size_t i = 0; i < n; i++) {
-            if (p->params.rule->lines.items[i].kind == kind && add_up(p, i, ret)) {
-                complete(p, &p->evaluations, method_of(ret), ret);
-                return 0;
-            }
-        }
-    }
-    return -ENODATA;
-}
-
-const struct mllog_result *log_parser_mlperf(const struct log_parser *p)
-{
-    return &p->mlperf;
-}
-
-char *log_result_to_record(const struct log_result *r, const struct record_who *who)
-{
-    struct buf out = BUF_INIT;
-    record_write_summary(&out, who, &r->summary, r->step_ns, r->n_step_ns);
-    out.data[out.len - 1] = '\0'; /* without its newline, as other summaries are kept */
-    return buf_take(&out);
-}
-
-/* ---- no result ---- */
-
-static void put_reason(const struct log_parser *p, struct buf *out)
-{
-    const struct log_rule *rule = p->params.rule;
-    const bool is_own = str_eq(rule->name, LOG_RULE_UNNAMED);
-    _cleanup_(freep) char *name =
-        xasprintf("the log rule %s", is_own ? "of the definition" : rule->name);
-    const unsigned long long n = p->n_lines, matched = p->n_matched;
-    if (n == 0) {
-        buf_printf(out, "the program printed nothing for %s", name);
-    } else if (p->n_lines_read > 0) {
-        buf_printf(out, "%s was given up at line %llu: its patterns take too long", name,
-                   (unsigned long long)p->n_lines_read);
-    } else if (matched == 0) {
-        buf_printf(out, "no line of %llu matched %s", n, name);
-    } else if (p->mllog != NULL) {
-        buf_printf(out, "%llu events of MLPerf: %s", matched, p->mlperf.refusal);
-    } else if (p->needs_batch) {
-        buf_printf(out, "%llu lines matched %s, but the samples of a step are unknown", matched,
-                   name);
-    } else if (p->n_warmup > 0) {
-        buf_printf(out,
-                   "%llu lines matched %s, %llu of them in the warm-up, and no throughput follows "
-                   "from the others; lower measure.warmupSteps, or let the program run longer",
-                   matched, name, (unsigned long long)p->n_warmup);
-    } else {
-        buf_printf(out, "%llu lines matched %s, but no throughput follows from them", matched,
-                   name);
-    }
-    if (p->n_refused > 0) {
-        buf_printf(out, "; %llu refused, %s", (unsigned long long)p->n_refused, p->refusal);
-    }
-    if (p->n_given_up > 0) {
-        buf_printf(out, "; the pattern tries too much, it was given up %llu times",
-                   (unsigned long long)p->n_given_up);
-    }
-}
-
-void log_parser_explain(const struct log_parser *p, struct buf *out)
-{
-    put_reason(p, out);
-    buf_putc(out, '\n');
-    log_miss_format(&p->miss, p->params.rule, out);
+    log_conclude(p);
 }

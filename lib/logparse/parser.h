@@ -12,6 +12,7 @@
 #include "base/buf.h"
 #include "core/record.h"
 #include "logparse/mllog.h"
+#include "logparse/reading.h"
 #include "logparse/rule.h"
 #include "logparse/values.h"
 
@@ -47,14 +48,18 @@ struct log_result {
     /* All but the series. Samples and time are those of the log; where it has no count, the
      * smallest whole ones of log_tally_least_s whose quotient is the rate. Owned: summary_done. */
     struct summary summary;
-    double rate;                      /* units/s, over all ranks of this replica */
+    double rate;            /* units/s, over all ranks of this replica */
+    enum summary_unit unit; /* that of the rule's line, or steps where no batch is known */
     const struct log_line_rule *line; /* which decided; borrowed from the rule */
+    const struct log_tally *tally;    /* of its first rank; borrowed; NULL: a log of MLPerf */
     uint64_t n_lines;                 /* that were measured */
     unsigned n_ranks;                 /* that printed them; 1: they name none */
     const int64_t *step_ns;           /* of measured steps; borrowed from the parser */
     size_t n_step_ns;
 };
-/* -ENODATA: no throughput; log_parser_explain says why. */
+/* What its lines were taken for, and the verdict; borrowed; after log_parser_end. */
+const struct log_reading *log_parser_reading(const struct log_parser *p);
+/* -ENODATA: no throughput, or one that is withheld; log_parser_explain says why. */
 int log_parser_result(const struct log_parser *p, struct log_result *ret);
 /* What a log of MLPerf says, after log_parser_end; borrowed. */
 const struct mllog_result *log_parser_mlperf(const struct log_parser *p);

@@ -10,6 +10,7 @@
 
 #include "base/ascii.h"
 #include "base/mem.h"
+#include "logparse/line_use.h"
 #include "logparse/lines.h"
 #include "logparse/number_role.h"
 

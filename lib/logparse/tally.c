@@ -11,6 +11,13 @@ void log_tally_done(struct log_tally *t)
 {
     vec_done(&t->rates);
     vec_done(&t->step_ns);
+    log_pace_done(&t->pace);
+}
+
+void log_tally_reset(struct log_tally *t)
+{
+    log_tally_done(t);
+    *t = (struct log_tally){.next = t->next, .total = t->total};
 }
 
 double log_tally_covered(struct log_tally *t, double step, double said)
@@ -71,6 +78,7 @@ void log_tally_skip(struct log_tally *t, const struct log_figure *f)
 {
     count(t);
     begin(t, f);
+    log_pace_begin(&t->pace, f->arrival_ns);
 }
 
 /* Half of what is kept goes, evenly, and half as many come from now on. */
@@ -165,10 +173,25 @@ static void add_stamped(struct log_tally *t, const struct log_line_rule *line,
     }
 }
 
+/* What the line covers took so long, by the line itself. */
+static void add_pace(struct log_tally *t, const struct log_figure *f)
+{
+    const bool has_batch = !isnan(f->step_s) || !isnan(f->units);
+    const double stated_s = !isnan(f->step_s)  ? f->steps * f->step_s
+                            : !isnan(f->units) ? f->units / f->rate
+                                               : fmax(f->steps, 1) / f->rate;
+    if (!isnan(stated_s)) {
+        const double paused_s = fmax(f->paused_s - t->pace_paused_s, 0);
+        log_pace_add(&t->pace, f->arrival_ns, paused_s, stated_s, has_batch, f->is_counted);
+        t->pace_paused_s = f->paused_s;
+    }
+}
+
 void log_tally_add(struct log_tally *t, const struct log_line_rule *line,
                    const struct log_figure *f)
 {
     count(t);
+    add_pace(t, f);
     if (line->source == LOG_FROM_STAMPS) {
         add_stamped(t, line, f);
     } else {

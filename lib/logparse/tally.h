@@ -8,6 +8,7 @@
 #include "base/vec.h"
 #include "core/record.h"
 #include "logparse/number_text.h"
+#include "logparse/pace.h"
 #include "logparse/rule.h"
 #include "logparse/values.h"
 
@@ -15,6 +16,9 @@
 #define LOG_TALLY_MAX_STEPS 100000 /* more step times than these are not kept at all */
 
 struct log_tally {
+    struct log_tally *next; /* of the same line and rank, of another loop; owned; NULL: none */
+    double total;           /* steps that its loop has, by its lines ("3/100"); NaN: none said */
+    bool counts_steps;      /* no batch is known, so its units are steps */
     /* where the process is */
     bool has_step;
     double last_step, last_gap; /* its number, and how far it is from the line before; 0: none */
@@ -38,11 +42,15 @@ struct log_tally {
     double paused_s;      /* of it, between first_ns and last_ns */
     bool has_first;
     double stamped_units; /* between first_ns and last_ns; NaN: unknown */
+    struct log_pace pace;
+    double pace_paused_s; /* log_figure.paused_s of the latest line of the pace */
     VEC(int64_t) step_ns;
     bool has_too_many_steps;
 };
 
 void log_tally_done(struct log_tally *t);
+/* As before its first line. */
+void log_tally_reset(struct log_tally *t);
 /* How many steps a line covers, from the number that it reports; NaN: it reports none and covers
  * `said`. The first line may be the middle of a log, so it covers one. */
 double log_tally_covered(struct log_tally *t, double step, double said);

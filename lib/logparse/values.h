@@ -31,6 +31,8 @@ struct log_figure { /* of one line; what it does not say is NaN */
     const double *phase_s; /* PHASE_COUNT of them; borrowed */
     double paused_s;       /* evaluations and checkpoints since the log began */
     int64_t t_ns;          /* the line's time stamp, or that of its arrival */
+    int64_t arrival_ns; /* the time of its arrival; of a file, a time stamp in the line; 0: none */
+    bool is_counted;    /* it says how many steps or units it covers */
 };
 
 /* -EINVAL: a group has text that is not its kind of number; err says which and what. A loss or an

@@ -317,7 +317,8 @@ void result_collect_point(struct result *r, uint32_t point)
         const struct summary_source *source = &it->summary.source;
         p->kept->has_log |= replica_is_rated(it) && source->rule != NULL;
         p->kept->has_step_lines |= it->has_summary && source->method != NULL &&
-                                   strstr(source->method, " step line") != NULL;
+                                   strstr(source->method, " step line") != NULL &&
+                                   strstr(source->method, " numbered ") == NULL;
     }
     result_lint_point(r, p);
     for (size_t i = 0; i < p->n_trials; i++) {

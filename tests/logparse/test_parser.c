@@ -73,6 +73,7 @@ static const struct row rows[] = {
     {"time of a step and batch size", TIMED, "step 1 took 500 ms\nstep 2 took 500 ms\n", 64, 2, 64, "mean of 2 step lines", 32, 0, 1},
     {"scope Job: the batch of all trainers", "- {kind: Step, scope: Job, pattern: 'took (?<step_s>) s'}\n", "took 2 s\n", 64, 1, 128, "mean of 1 step line", 32, 0, 4},
     {"batch size of the line", "- {kind: Step, pattern: 'b (?<batch>) took (?<step_s>) s'}\n", "b 64 took 2 s\n", 32, 1, 64, "mean of 1 step line", 1, 0, 1},
+    {"the time of a step and no batch: steps a second", TIMED, "step 1 took 500 ms\nstep 2 took 500 ms\n", 2, 2, 2, "mean of 2 step lines", 0, 0, 1},
     {"steps a second, of no batch", "- {kind: Step, unit: steps, pattern: '(?<step_rate>) it/s'}\n", "4 it/s\n", 4, 1, 1, "mean of 1 step line", 0, 0, 1},
     {"time stamps", STAMPED, "12:00:00 step 0\n12:00:10 step 10\n12:00:20 step 20\n", 32, 20, 640, "mean of 3 step lines, by their time stamps", 32, 0, 1},
     {"time stamps: measuring begins when the warm-up ends", STAMPED, "12:00:00 step 0\n12:00:50 step 10\n12:01:00 step 20\n", 32, 10, 320, "mean of 1 step line, by their time stamps", 32, 10, 1},
@@ -213,7 +214,8 @@ TEST(why_there_is_no_figure)
          "only line:\n  1: 0 img/s\n", 0},
         {"nonsense", PLAIN, "1e300 img/s\n", "1 lines matched the log rule mine, but no "
          "throughput follows from them\nthe only line:\n  1: 1e300 img/s\n", 0},
-        {"no batch size", TIMED, "step 1 took 5 ms\n", "1 lines matched the log rule mine, but "
+        {"no batch size", "- {kind: Step, unit: tokens, pattern: 'step (?<step>) took (?<step_ms>) ms'}\n",
+         "step 1 took 5 ms\n", "1 lines matched the log rule mine, but "
          "the samples of a step are unknown\nthe only line:\n  1: step 1 took 5 ms\n", 0},
     };
     /* clang-format on */

@@ -145,13 +145,13 @@ static const struct line_row lines[] = {
     {"nccl-tests", "# Avg bus bandwidth    : 0.0123", 0.0123, NONE, NONE, NONE, NONE, UNIT_GB, SUMMARY, JOB},
     /* torch, scripts of one's own and Horovod's */
     {"torch-ddp", "123.4 images/sec", 123.4, NONE, NONE, NONE, NONE, SAMPLES, STEP, REPLICA},
-    {"torch-ddp", "step 20 loss 2.3 1,234.5 img/s", 1234.5, NONE, NONE, NONE, NONE, SAMPLES, STEP, REPLICA},
+    {"torch-ddp", "step 20 loss 2.3 1,234.5 img/s", 1234.5, NONE, 20, NONE, NONE, SAMPLES, STEP, REPLICA},
     {"torch-ddp", "images/sec: 98.5", 98.5, NONE, NONE, NONE, NONE, SAMPLES, STEP, REPLICA},
-    {"torch-ddp", "step 7 loss 1.0 images/sec: 107", 107, NONE, NONE, NONE, NONE, SAMPLES, STEP, REPLICA},
-    {"torch-ddp", "step 7 loss 1.0 img/s = 107", 107, NONE, NONE, NONE, NONE, SAMPLES, STEP, REPLICA},
+    {"torch-ddp", "step 7 loss 1.0 images/sec: 107", 107, NONE, 7, NONE, NONE, SAMPLES, STEP, REPLICA},
+    {"torch-ddp", "step 7 loss 1.0 img/s = 107", 107, NONE, 7, NONE, NONE, SAMPLES, STEP, REPLICA},
     {"torch-ddp", "98.5 images/sec: epoch 2", 98.5, NONE, NONE, NONE, NONE, SAMPLES, STEP, REPLICA},
     {"torch-ddp", "samples_per_second=98.5", 98.5, NONE, NONE, NONE, NONE, SAMPLES, STEP, REPLICA},
-    {"torch-ddp", "Iter #3: 214.7 img/sec per GPU", 214.7, NONE, NONE, NONE, NONE, SAMPLES, STEP, REPLICA},
+    {"torch-ddp", "Iter #3: 214.7 img/sec per GPU", 214.7, NONE, 3, NONE, NONE, SAMPLES, STEP, REPLICA},
     {"torch-ddp", "Img/sec per GPU: 214.3 +-1.9", 214.3, NONE, NONE, NONE, NONE, SAMPLES, SUMMARY, REPLICA},
     {"torch-ddp", "Total img/sec on 8 GPU(s): 1714.6 +-15.5", 1714.6, NONE, NONE, NONE, NONE, SAMPLES, SUMMARY, JOB},
     /* torchvision, imagenet */

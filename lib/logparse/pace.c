@@ -1,0 +1,132 @@
+/* See pace.h. */
+#include "logparse/pace.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "logparse/tally.h"
+
+#define NS_PER_S 1e9
+#define LEAST_OBSERVED_S 0.1 /* scheduling alone moves lines by milliseconds */
+#define LEAST_TICKS 20       /* of a clock that counts seconds */
+#define BURST_PART 20        /* a gap of less than this part of the mean one is of a burst */
+#define BURST_SHARE 0.25     /* of the gaps: the lines come in bursts */
+
+const char *const log_witness_names[LOG_WITNESS_COUNT] = {
+    "None", "NoTime", "FewLines", "Bursts", "NoCount", "NoBatch", "Agrees", "Disagrees"};
+
+void log_pace_done(struct log_pace *p)
+{
+    free(p->gaps);
+    *p = (struct log_pace){0};
+}
+
+static void note_time(struct log_pace *p, int64_t t_ns)
+{
+    p->last_ns = t_ns;
+    p->has_fraction = p->has_fraction || t_ns % INT64_C(1000000000) != 0;
+}
+
+void log_pace_begin(struct log_pace *p, int64_t t_ns)
+{
+    const bool has_fraction = p->has_fraction;
+    log_pace_done(p);
+    p->has_begin = true;
+    p->has_fraction = has_fraction;
+    note_time(p, t_ns);
+}
+
+/* Half of the sample goes, evenly, and half as many gaps join it from now on. */
+static void keep_gap(struct log_pace *p, struct log_gap gap)
+{
+    p->stride = p->stride == 0 ? 1 : p->stride;
+    if (p->n % p->stride != 0) {
+        return;
+    }
+    if (p->gaps == NULL) {
+        p->gaps = xnew_array(struct log_gap, LOG_PACE_MAX_GAPS);
+    }
+    if (p->n_gaps == LOG_PACE_MAX_GAPS) {
+        for (uint32_t i = 0; i < LOG_PACE_MAX_GAPS / 2; i++) {
+            p->gaps[i] = p->gaps[2 * i];
+        }
+        p->n_gaps /= 2;
+        p->stride *= 2;
+    }
+    p->gaps[p->n_gaps++] = gap;
+}
+
+void log_pace_add(struct log_pace *p, int64_t t_ns, double paused_s, double stated_s,
+                  bool has_batch, bool is_counted)
+{
+    if (!p->has_begin) {
+        log_pace_begin(p, t_ns);
+        return;
+    }
+    const double between_s = (double)(t_ns - p->last_ns) / NS_PER_S;
+    const struct log_gap gap = {fmax(between_s - paused_s, 0), stated_s};
+    note_time(p, t_ns);
+    keep_gap(p, gap);
+    p->n++;
+    p->observed_s += gap.observed_s;
+    p->stated_s += gap.stated_s;
+    p->has_no_batch = p->has_no_batch || !has_batch;
+    p->is_uncounted = p->is_uncounted || !is_counted;
+}
+
+static bool is_bursty(const struct log_pace *p)
+{
+    const double mean_s = p->observed_s / (double)p->n;
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < p->n_gaps; i++) {
+        n += p->gaps[i].observed_s < mean_s / BURST_PART;
+    }
+    return n > BURST_SHARE * p->n_gaps;
+}
+
+/* A pause, such as an evaluation that no line names, moves the mean but not the median. */
+static double median_ratio(const struct log_pace *p)
+{
+    _cleanup_(freep) double *ratios = xnew_array(double, p->n_gaps);
+    for (uint32_t i = 0; i < p->n_gaps; i++) {
+        ratios[i] = p->gaps[i].observed_s / p->gaps[i].stated_s;
+    }
+    return log_median(ratios, p->n_gaps);
+}
+
+static bool is_near(double ratio, double tolerance)
+{
+    return ratio <= tolerance && ratio >= 1 / tolerance;
+}
+
+enum log_witness log_pace_ask(const struct log_pace *p, double *ret_ratio)
+{
+    const double tick_s = p->has_fraction ? 1e-3 : 1;
+    *ret_ratio = NAN;
+    if (p->n == 0) {
+        return p->has_begin ? LOG_WITNESS_FEW : LOG_WITNESS_NONE;
+    }
+    if (!(p->observed_s > 0)) {
+        return LOG_WITNESS_NO_TIME;
+    }
+    if (p->n < LOG_PACE_MIN_LINES || p->observed_s < LEAST_OBSERVED_S ||
+        p->observed_s < LEAST_TICKS * tick_s) {
+        return LOG_WITNESS_FEW;
+    }
+    const bool has_fine_gaps = p->observed_s / (double)p->n >= LEAST_TICKS * tick_s;
+    if (p->has_fraction && is_bursty(p)) {
+        return LOG_WITNESS_BURSTS;
+    }
+    const double whole = p->observed_s / p->stated_s;
+    const double median = has_fine_gaps ? median_ratio(p) : whole;
+    *ret_ratio = is_near(whole / median, LOG_PACE_TOLERANCE) ? whole : median;
+    if (p->has_no_batch) { /* a step of less than one sample is none */
+        return *ret_ratio < 1 / LOG_PACE_TOLERANCE && !p->is_uncounted ? LOG_WITNESS_DISAGREES
+                                                                       : LOG_WITNESS_NO_BATCH;
+    }
+    if (is_near(whole, LOG_PACE_TOLERANCE) || is_near(median, LOG_PACE_TOLERANCE)) {
+        return LOG_WITNESS_AGREES;
+    }
+    return p->is_uncounted ? LOG_WITNESS_NO_COUNT : LOG_WITNESS_DISAGREES;
+}

@@ -1,0 +1,64 @@
+/* The state of a parser, which parser.c fills line by line and verdict.c draws the result from. */
+#pragma once
+
+#include "logparse/lines.h"
+#include "logparse/log_metrics.h"
+#include "logparse/miss.h"
+#include "logparse/parser.h"
+#include "logparse/reading.h"
+#include "logparse/signs.h"
+#include "logparse/tally.h"
+
+#define MIN_RATE 1e-9 /* a run of 30 years */
+#define MAX_RATE 1e15
+
+struct slots { /* by rank + 1; NULL: no line of that rank */
+    VEC(struct log_tally *) list;
+};
+
+struct rank_state {
+    double steps;       /* counted over all lines of kind Step */
+    double epoch_steps; /* since the last line of kind Epoch */
+    double batch;       /* that its lines have named; 0: none */
+    double per_epoch;   /* samples of an epoch that an Info line has named; 0: none */
+    double last_step;   /* of a rule with `restart`: the number of the latest step; -1: none */
+    bool has_restarted; /* a line of `restart` was read */
+    bool has_left;      /* its lines are those of another loop, such as an evaluation */
+};
+
+struct log_parser {
+    struct log_parser_params params;
+    struct log_matcher *matcher;
+    struct mllog *mllog;        /* of a rule with this format; else NULL */
+    struct mllog_result mlperf; /* what it found */
+    struct log_lines streams[LOG_STREAM_COUNT];
+    struct slots *slots; /* one for each line of the rule */
+    VEC(struct rank_state) ranks;
+    struct log_miss miss;
+    struct log_reading reading;
+    struct log_signs *signs;
+    const struct log_sign *sign; /* that withholds the figure; NULL: none */
+    struct log_quote sign_at;    /* its line */
+    uint64_t n_bad_steps;        /* lines with a sign of a step, */
+    uint64_t n_steps;            /* of so many with a figure */
+    int64_t now_ns;
+    uint64_t n_lines, n_matched, n_warmup, n_refused, n_given_up;
+    int64_t slow_ns;       /* on lines that took SLOW_LINE_NS or more */
+    uint64_t n_lines_read; /* before the rule was given up; 0: it was not */
+    char refusal[160];     /* of the first line that was refused */
+    bool needs_batch;      /* some line had a time but no batch size to go with it */
+    double loss_first, loss_last, accuracy_last;
+    struct evaluations evaluations;
+    struct log_metrics metrics;
+    bool in_warmup;         /* is the last line with a figure */
+    struct log_tally clock; /* of the lines of one process; it begins with training */
+    bool is_stamped;        /* the clock is that of time stamps in lines, not of their arrival */
+    bool has_elapsed;       /* lines say themselves how long training has gone on */
+    bool has_no_begin;      /* the first line that was read is later than the begin of training */
+};
+
+/* Training is the loop with the most steps: evaluations and checks before it have fewer. `first`
+ * may be NULL. In parser.c. */
+struct log_tally *log_training_of(struct log_tally *first);
+/* Sets the verdict of the reading, after the last line. In verdict.c. */
+void log_conclude(struct log_parser *p);

@@ -1,0 +1,161 @@
+/* See reading.h. */
+#include "logparse/reading.h"
+
+#include <errno.h>
+#include <math.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "base/vec_walk.h"
+#include "core/json_field.h"
+#include "core/record.h"
+
+const char *const log_verdict_names[LOG_VERDICT_COUNT] = {"None", "Agrees", "OneWitness",
+                                                          "Withheld"};
+
+void log_reading_done(struct log_reading *r)
+{
+    vec_done(&r->spans);
+    free(r->why);
+    *r = (struct log_reading){0};
+}
+
+/* The two spans in the middle become one that begins with the first and ends with the second. */
+static void join_middle(struct log_reading *r)
+{
+    const size_t at = LOG_MAX_SPANS / 2;
+    struct log_span *a = &r->spans.items[at], *b = a + 1;
+    a->last = b->last;
+    a->n += b->n;
+    a->least = fmin(a->least, b->least); /* NaN is the other's */
+    a->most = fmax(a->most, b->most);
+    a->end = b->end;
+    for (size_t i = at + 1; i + 1 < r->spans.len; i++) {
+        r->spans.items[i] = r->spans.items[i + 1];
+    }
+    r->spans.len--;
+}
+
+static bool is_same_total(double a, double b)
+{
+    return a == b || (isnan(a) && isnan(b));
+}
+
+void log_reading_choose(struct log_reading *r, double total)
+{
+    vec_each (struct log_span, s, &r->spans) {
+        if ((s->use == LOG_USE_STEP || s->use == LOG_USE_WARMUP) &&
+            !is_same_total(s->total, total)) {
+            s->use = LOG_USE_OTHER;
+        }
+    }
+}
+
+void log_reading_add(struct log_reading *r, enum log_use use, double total, uint64_t line,
+                     double value)
+{
+    struct log_span *s = r->spans.len == 0 ? NULL : &r->spans.items[r->spans.len - 1];
+    r->n_read++;
+    if (s == NULL || s->use != use || !is_same_total(s->total, total)) {
+        if (r->spans.len == LOG_MAX_SPANS) {
+            join_middle(r);
+        }
+        *vec_push(&r->spans) =
+            (struct log_span){use, total, line, line, 1, value, value, value, value};
+        return;
+    }
+    s->last = line;
+    s->n++;
+    s->least = fmin(s->least, value);
+    s->most = fmax(s->most, value);
+    s->end = value;
+}
+
+/* ---- JSON ---- */
+
+static json_t *real_or_null(double v)
+{
+    return isfinite(v) ? json_real(v) : json_null();
+}
+
+static json_t *span_to_json(const struct log_span *s)
+{
+    return JSON_OBJECT_OF(
+        {"use", json_string(log_use_names[s->use])}, {"first", json_integer((json_int_t)s->first)},
+        {"last", json_integer((json_int_t)s->last)}, {"lines", json_integer((json_int_t)s->n)},
+        {"begin", real_or_null(s->begin)}, {"end", real_or_null(s->end)},
+        {"least", real_or_null(s->least)}, {"most", real_or_null(s->most)});
+}
+
+json_t *log_reading_to_json(const struct log_reading *r)
+{
+    return JSON_OBJECT_OF(
+        {"verdict", json_string(log_verdict_names[r->verdict])},
+        {"witness", json_string(log_witness_names[r->witness])}, {"rate", real_or_null(r->rate)},
+        {"pace", real_or_null(r->pace)}, {"unit", json_text_or_null(r->unit)},
+        {"why", json_text_or_null(r->why)}, {"lines", json_integer((json_int_t)r->n_lines)},
+        {"read", json_integer((json_int_t)r->n_read)},
+        {"spans", JSON_ARRAY_OF(vec_each (struct log_span, s, &r->spans), span_to_json(s))});
+}
+
+static bool read_name(const json_t *object, const char *key, const char *const *names, size_t n,
+                      int *ret)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+    const char *const *found = text == NULL ? NULL : array_find(names, n, it, str_eq(*it, text));
+    *ret = found == NULL ? 0 : (int)(found - names);
+    return found != NULL;
+}
+
+static double real_of(const json_t *object, const char *key)
+{
+    const json_t *v = json_object_get(object, key);
+    return json_is_number(v) ? json_number_value(v) : NAN;
+}
+
+static bool count_of(const json_t *object, const char *key, uint64_t *ret)
+{
+    const json_t *v = json_object_get(object, key);
+    *ret = json_integer_value(v) < 0 ? 0 : (uint64_t)json_integer_value(v);
+    return json_is_integer(v) && json_integer_value(v) >= 0;
+}
+
+static bool read_span(const json_t *json, struct log_span *s)
+{
+    int use;
+    *s = (struct log_span){.least = real_of(json, "least"),
+                           .most = real_of(json, "most"),
+                           .begin = real_of(json, "begin"),
+                           .end = real_of(json, "end")};
+    const bool is_good = read_name(json, "use", log_use_names, LOG_USE_COUNT, &use) &&
+                         count_of(json, "first", &s->first) && count_of(json, "last", &s->last) &&
+                         count_of(json, "lines", &s->n);
+    s->use = (enum log_use)use;
+    return is_good;
+}
+
+int log_reading_of_json(const json_t *json, struct log_reading *ret)
+{
+    int verdict, witness, unit;
+    *ret = (struct log_reading){.rate = real_of(json, "rate"), .pace = real_of(json, "pace")};
+    bool is_good = read_name(json, "verdict", log_verdict_names, LOG_VERDICT_COUNT, &verdict) &&
+                   read_name(json, "witness", log_witness_names, LOG_WITNESS_COUNT, &witness) &&
+                   count_of(json, "lines", &ret->n_lines) && count_of(json, "read", &ret->n_read);
+    ret->verdict = (enum log_verdict)verdict;
+    ret->witness = (enum log_witness)witness;
+    if (read_name(json, "unit", summary_unit_names, SUMMARY_UNIT_COUNT, &unit)) {
+        ret->unit = summary_unit_names[unit];
+    }
+    const char *why = json_string_value(json_object_get(json, "why"));
+    ret->why = why == NULL ? NULL : xstrdup(why);
+    size_t i;
+    json_t *item;
+    json_array_foreach (json_object_get(json, "spans"), i, item) {
+        is_good = is_good && i < LOG_MAX_SPANS && read_span(item, vec_push(&ret->spans));
+    }
+    if (!is_good) {
+        log_reading_done(ret);
+        return -EINVAL;
+    }
+    return 0;
+}

@@ -1,0 +1,57 @@
+/* What was read of one log, and what it is worth: which lines were taken for what, with their
+ * values, and whether the figure has a second witness. Every figure of a log has one, and so has a
+ * log without a figure. It is stored next to the attempt and shown by `benchctl results --lines`.
+ * Bounded memory. Pure. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <jansson.h>
+
+#include "base/buf.h"
+#include "base/vec.h"
+#include "logparse/line_use.h"
+#include "logparse/pace.h"
+
+/* Lines of one use that follow each other; lines of which nothing was read may lie between. */
+struct log_span {
+    enum log_use use;
+    double total;         /* the number of steps that its lines name, "3/100"; NaN: none */
+    uint64_t first, last; /* line numbers, from 1 */
+    uint64_t n;           /* lines */
+    double least, most;   /* of their values; NaN: they have none */
+    double begin, end;    /* the values of the first and the last line */
+};
+#define LOG_MAX_SPANS 64 /* of more, those before the last ones become one */
+
+enum log_verdict {
+    LOG_VERDICT_NONE,        /* no figure */
+    LOG_VERDICT_AGREES,      /* the figure and the pace of its lines agree */
+    LOG_VERDICT_ONE_WITNESS, /* nothing speaks against the figure, and nothing for it */
+    LOG_VERDICT_WITHHELD,    /* there was a figure; `why` speaks against it */
+};
+#define LOG_VERDICT_COUNT 4
+extern const char *const log_verdict_names[LOG_VERDICT_COUNT]; /* "Agrees", ... */
+
+struct log_reading {
+    VEC(struct log_span) spans;
+    uint64_t n_lines, n_read; /* of the log, and those that a span has */
+    /* The result; set by log_reading_conclude. */
+    enum log_verdict verdict;
+    enum log_witness witness;
+    double rate;      /* units/s, as stated; NaN: none */
+    double pace;      /* units/s, by the arrival of lines; NaN: none */
+    const char *unit; /* "samples"; static */
+    char *why;        /* of a verdict that is not Agrees: one sentence; owned; NULL: none */
+};
+void log_reading_done(struct log_reading *r);
+/* `value`: the rate that the line gives, in units/s; NaN: none. */
+void log_reading_add(struct log_reading *r, enum log_use use, double total, uint64_t line,
+                     double value);
+/* The steps of other totals than this one are of another loop. */
+void log_reading_choose(struct log_reading *r, double total);
+/* Owned. The members are those of docs/contracts/reading.md. */
+json_t *log_reading_to_json(const struct log_reading *r);
+/* Reads what log_reading_to_json wrote; -EINVAL: it is something else. */
+int log_reading_of_json(const json_t *json, struct log_reading *ret);

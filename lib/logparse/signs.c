@@ -1,0 +1,83 @@
+/* See signs.h. */
+#include "logparse/signs.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/vec_walk.h"
+#include "doc/embedded.h"
+#include "doc/reader.h"
+#include "logparse/pattern.h"
+
+extern const struct embedded log_signs_text[]; /* made of benchmarks/signs.yaml by embed.py */
+
+#define SIGNS_MAX 64
+
+static const char *const when_names[] = {"Always", "Training", "Step"};
+
+struct log_signs {
+    VEC(struct log_sign) list;
+    struct log_matcher *matcher;
+};
+
+static void read_sign(struct diags *d, const struct place *item, struct log_sign *sign)
+{
+    *sign = (struct log_sign){0};
+    (void)read_map(d, item, FIELDS("*name", "*when", "*says", "*pattern", "*lines"));
+    struct err err;
+    size_t offset;
+    sign->name = xstrdup(read_text_or(d, item, "name", 64, ""));
+    sign->says = xstrdup(read_text_or(d, item, "says", 200, ""));
+    sign->when = read_enum_or(d, item, "when", when_names, LOG_SIGN_ALWAYS);
+    const char *pattern = read_text_or(d, item, "pattern", LOG_PATTERN_MAX, "");
+    const int r = log_pattern_new(pattern, &sign->pattern, &offset, &err);
+    assert(r == 0); /* tests/logparse/test_signs.c loads the file */
+    (void)r;
+}
+
+struct log_signs *log_signs_new(void)
+{
+    const char *text = log_signs_text[0].text;
+    struct log_signs *s = xnew(struct log_signs);
+    struct diags diags = {0};
+    struct node *root = NULL;
+    const int r = tree_parse(text, strlen(text), &TREE_LIMITS_DEFAULT, &root, &diags);
+    assert(r == 0); /* as above */
+    (void)r;
+    struct place place = place_root(root), list = place_get(&place, "signs");
+    if (read_list(&diags, &list, SIGNS_MAX)) {
+        place_each (item, &list) {
+            read_sign(&diags, &item, vec_push(&s->list));
+        }
+    }
+    assert(diags.list.len == 0);
+    diags_done(&diags);
+    tree_free(root);
+    s->matcher = log_matcher_new();
+    return s;
+}
+
+void log_signs_free(struct log_signs *s)
+{
+    if (s == NULL) {
+        return;
+    }
+    vec_each (struct log_sign, it, &s->list) {
+        free(it->name);
+        free(it->says);
+        log_pattern_free(it->pattern);
+    }
+    vec_done(&s->list);
+    log_matcher_free(s->matcher);
+    free(s);
+}
+
+const struct log_sign *log_signs_find(struct log_signs *s, bool is_step, const char *line,
+                                      size_t len)
+{
+    struct log_match match;
+    return vec_find(&s->list, it,
+                    (it->when == LOG_SIGN_STEP) == is_step &&
+                        log_matcher_run(s->matcher, it->pattern, line, len, &match) > 0);
+}

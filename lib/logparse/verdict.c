@@ -1,0 +1,337 @@
+/* What a parser makes of all lines: the figure, or why it has none. See parser.h. */
+#include "logparse/parser_internal.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+
+/* What the sum over the ranks is multiplied with. */
+static double factor_of(const struct log_parser *p, const struct log_line_rule *line,
+                        unsigned ranks)
+{
+    const int64_t trainers = p->params.trainers > 0 ? p->params.trainers : 1;
+    return line->scope == LOG_SCOPE_REPLICA ? 1
+           : line->scope == LOG_SCOPE_JOB   ? 1.0 / ranks /* each figure is the job's already */
+                                            : (double)trainers / ranks;
+}
+
+/* Samples and time, of which the quotient is the rate. False: no samples were counted, and these
+ * are as many as that rate has in `least_s`. */
+static bool put_rate(struct summary *s, double rate, double units, double least_s)
+{
+    const double seconds = units / rate;
+    const bool is_counted = units >= 1 && units < 9e15 && seconds >= 1e-3 && seconds < 9e9;
+    const double samples = is_counted ? nearbyint(units) : fmin(ceil(rate * least_s), 9e15);
+    s->samples = (uint64_t)samples;
+    s->duration_ns = (int64_t)nearbyint(samples / rate * 1e9);
+    return is_counted;
+}
+
+/* The figure of one line of the rule over all ranks. False: it has none. */
+static bool add_up(const struct log_parser *p, size_t index, struct log_result *ret)
+{
+    const struct log_line_rule *line = &p->params.rule->lines.items[index];
+    const struct log_tally *first = NULL;
+    double rate = 0, units = 0, steps = 0;
+    uint64_t n_lines = 0;
+    unsigned n = 0;
+    vec_each (struct log_tally *const, it, &p->slots[index].list) {
+        const struct log_tally *t = log_training_of(*it);
+        const double one = t == NULL ? NAN : log_tally_rate(t, line);
+        if (isnan(one)) {
+            continue;
+        }
+        first = first == NULL ? t : first;
+        rate += one;
+        units += t->has_unknown_units ? NAN : t->units;
+        steps = fmax(steps, t->steps);
+        n_lines += t->n;
+        n++;
+    }
+    const double factor = n == 0 ? 0 : factor_of(p, line, n);
+    if (!(rate * factor >= MIN_RATE && rate * factor <= MAX_RATE)) {
+        return false; /* no line, or nonsense */
+    }
+    *ret = (struct log_result){
+        .summary = {.steps = (uint32_t)fmin(steps, UINT32_MAX)},
+        .rate = rate * factor,
+        .line = line,
+        .unit = first->counts_steps ? UNIT_STEPS : line->unit,
+        .tally = first,
+        .n_lines = n_lines,
+        .n_ranks = n,
+        .step_ns = first->step_ns.items,
+        .n_step_ns = first->step_ns.len,
+    };
+    const bool is_counted =
+        put_rate(&ret->summary, ret->rate, units * factor, log_tally_least_s(first));
+    for (int k = 0; is_counted && k < PHASE_COUNT; k++) { /* parts of that time */
+        ret->summary.phase_ns[k] = llrint(fmin(1e9 * first->phase_s[k], 9e18));
+    }
+    return true;
+}
+
+/* "mean of 98 step lines". Owned. */
+static char *method_of(const struct log_result *r)
+{
+    static const char *const aggregates[] = {"mean", "median", "last", "maximum"};
+    static const char *const kinds[] = {"summary", "epoch", "step", "info"};
+    char ranks[32] = "";
+    const bool is_found = r->line->kind == LOG_KIND_STEP && r->tally->has_step &&
+                          !log_pattern_has(r->line->pattern, LOG_STEP);
+    if (r->n_ranks > 1) {
+        (void)snprintf(ranks, sizeof(ranks), ", %u ranks", r->n_ranks); /* fits */
+    }
+    return xasprintf("%s of %llu %s%s line%s%s%s", aggregates[r->line->aggregate],
+                     (unsigned long long)r->n_lines, is_found ? "numbered " : "",
+                     kinds[r->line->kind],
+                     r->n_lines == 1 ? "" : "s", ranks,
+                     r->line->source == LOG_FROM_STAMPS ? ", by their time stamps" : "");
+}
+
+/* What does not follow from the line that decided. */
+static void complete(const struct log_parser *p, const struct evaluations *evaluations,
+                     char *method_take, struct log_result *r)
+{
+    struct summary *s = &r->summary;
+    s->loss_first = p->loss_first;
+    s->loss_last = p->loss_last;
+    s->source = (struct summary_source){
+        .rule = xstrdup(p->params.rule->name),
+        .method = method_take,
+        .unit = r->unit,
+        .is_job = r->line->scope != LOG_SCOPE_REPLICA,
+        .accuracy_last = p->mllog == NULL ? p->accuracy_last : p->mlperf.accuracy_last,
+    };
+    log_metrics_put(&p->metrics, &s->metrics);
+    if (evaluations->n > 0) {
+        s->evaluations = xnew(struct evaluations);
+        *s->evaluations = *evaluations;
+    }
+}
+
+/* "mean of 215 step times". Owned. */
+static char *mlperf_method(const struct mllog_result *m)
+{
+    return m->basis == MLLOG_STEPS ? xasprintf("mean of %zu step times", m->n)
+           : m->basis == MLLOG_LOSSES
+               ? xasprintf("median time between %zu pairs of losses", m->n)
+               : xasprintf("training time between the first and the last of "
+                           "%zu positions%s",
+                           m->n, m->has_evaluation ? "" : ", maybe with evaluations");
+}
+
+static int mlperf_result(const struct log_parser *p, struct log_result *ret)
+{
+    const struct mllog_result *m = &p->mlperf;
+    if (m->refusal != NULL) {
+        return -ENODATA;
+    }
+    *ret = (struct log_result){
+        .summary = {.steps =
+                        m->basis == MLLOG_STEPS ? (uint32_t)fmin((double)m->n, UINT32_MAX) : 0},
+        .rate = m->rate,
+        .line = p->params.rule->lines.items,
+        .unit = m->unit,
+        .n_lines = m->n,
+        .n_ranks = 1,
+    };
+    (void)put_rate(&ret->summary, m->rate, m->rate * m->seconds, 1); /* there are no phases */
+    complete(p, &m->evaluations, mlperf_method(m), ret);
+    metrics_set(&ret->summary.metrics, "evaluation_s", m->evaluation_s);
+    return 0;
+}
+
+/* The figure, whatever speaks against it. */
+static int lines_result(const struct log_parser *p, struct log_result *ret)
+{
+    const size_t n = p->n_lines_read > 0 ? 0 : p->params.rule->lines.len;
+    for (enum log_kind kind = LOG_KIND_SUMMARY; kind <= LOG_KIND_STEP; kind++) {
+        for (size_t i = 0; i < n; i++) {
+            if (p->params.rule->lines.items[i].kind == kind && add_up(p, i, ret)) {
+                return 0;
+            }
+        }
+    }
+    return -ENODATA;
+}
+
+int log_parser_result(const struct log_parser *p, struct log_result *ret)
+{
+    if (p->mllog != NULL) {
+        return mlperf_result(p, ret);
+    }
+    if (p->reading.verdict == LOG_VERDICT_WITHHELD || lines_result(p, ret) < 0) {
+        return -ENODATA;
+    }
+    complete(p, &p->evaluations, method_of(ret), ret);
+    return 0;
+}
+
+/* ---- the verdict ---- */
+
+/* What would make the figure and the pace agree; "" where nothing known does. */
+static void put_remedy(const struct log_parser *p, const struct log_result *r, double ratio,
+                       struct buf *out)
+{
+    const double batch = (double)p->params.batch_size, trainers = (double)p->params.trainers;
+    const double samples = batch * ratio; /* of a step, by rate and pace */
+    const bool is_of_batch =
+        r->unit == UNIT_SAMPLES && batch > 0 && log_pattern_has(r->line->pattern, LOG_RATE);
+    if (is_of_batch && trainers > 1 && r->line->scope == LOG_SCOPE_REPLICA &&
+        fabs(ratio / trainers - 1) < 0.1) {
+        buf_printf(out, "; a rate of all %.0f together would agree: write 'scope: Job'", trainers);
+    } else if (is_of_batch && samples >= 0.97 && fabs(samples / nearbyint(samples) - 1) < 0.03) {
+        buf_printf(out, "; a batch of %.0f instead of %.0f would agree", nearbyint(samples), batch);
+    }
+}
+
+static void withhold(struct log_reading *r, char *why_take)
+{
+    r->verdict = LOG_VERDICT_WITHHELD;
+    r->why = why_take;
+}
+
+/* The pace of the line's steps, as one process has printed them. */
+static void compare_witnesses(struct log_parser *p, const struct log_result *result)
+{
+    static const char *const reasons[LOG_WITNESS_COUNT] = {
+        [LOG_WITNESS_NONE] = "its lines are no steps",
+        [LOG_WITNESS_NO_TIME] = "its lines have no time",
+        [LOG_WITNESS_FEW] = "its lines are too few, or too close together",
+        [LOG_WITNESS_BURSTS] = "its lines came in bursts",
+        [LOG_WITNESS_NO_COUNT] = "its lines do not say how many steps they cover",
+        [LOG_WITNESS_NO_BATCH] = "the batch is unknown",
+    };
+    struct log_reading *r = &p->reading;
+    double ratio;
+    r->witness = log_pace_ask(&result->tally->pace, &ratio);
+    const bool is_per_batch = r->witness == LOG_WITNESS_NO_BATCH;
+    r->pace = is_per_batch ? NAN : r->rate / ratio;
+    if (r->witness == LOG_WITNESS_DISAGREES) {
+        _cleanup_(buf_done) struct buf why = BUF_INIT;
+        buf_printf(&why,
+                   "the lines state %.6g %s/s, but by the time at which they came it is %.6g %s/s",
+                   r->rate, r->unit, r->pace, r->unit);
+        put_remedy(p, result, ratio, &why);
+        withhold(r, buf_take(&why));
+        return;
+    }
+    r->verdict = r->witness == LOG_WITNESS_AGREES ? LOG_VERDICT_AGREES : LOG_VERDICT_ONE_WITNESS;
+    r->why = reasons[r->witness] == NULL ? NULL : xasprintf("one witness: %s", reasons[r->witness]);
+    if (is_per_batch) {
+        free(r->why);
+        r->why = xasprintf("one witness: by rate and pace a step has %.4g %s", ratio, r->unit);
+    }
+}
+
+/* The rule withholds the figure where a sign is in it; of steps, where more than so many have it. */
+#define BAD_STEPS_SHARE 0.1
+
+static void heed_sign(struct log_parser *p)
+{
+    const struct log_sign *sign = p->sign;
+    if (sign == NULL) {
+        return;
+    }
+    const bool is_of_steps = sign->when == LOG_SIGN_STEP;
+    char share[64] = "";
+    if (is_of_steps) {
+        (void)snprintf(share, sizeof(share), ", in %llu of %llu steps' lines",
+                       (unsigned long long)p->n_bad_steps, (unsigned long long)p->n_steps);
+    }
+    char *why = xasprintf("line %llu: %s%s: %s", (unsigned long long)p->sign_at.number, sign->says,
+                          share, p->sign_at.text);
+    if (is_of_steps && (double)p->n_bad_steps <= BAD_STEPS_SHARE * (double)p->n_steps) {
+        free(p->reading.why);
+        p->reading.why = why;
+        return;
+    }
+    free(p->reading.why);
+    withhold(&p->reading, why);
+}
+
+void log_conclude(struct log_parser *p)
+{
+    struct log_reading *r = &p->reading;
+    struct log_result result;
+    r->n_lines = p->n_lines;
+    r->rate = r->pace = NAN;
+    if (p->mllog != NULL || lines_result(p, &result) < 0) {
+        return;
+    }
+    r->rate = result.rate;
+    r->unit = summary_unit_names[result.unit];
+    log_reading_choose(r, result.tally->total);
+    compare_witnesses(p, &result);
+    heed_sign(p);
+}
+
+const struct log_reading *log_parser_reading(const struct log_parser *p)
+{
+    return &p->reading;
+}
+
+const struct mllog_result *log_parser_mlperf(const struct log_parser *p)
+{
+    return &p->mlperf;
+}
+
+char *log_result_to_record(const struct log_result *r, const struct record_who *who)
+{
+    struct buf out = BUF_INIT;
+    record_write_summary(&out, who, &r->summary, r->step_ns, r->n_step_ns);
+    out.data[out.len - 1] = '\0'; /* without its newline, as other summaries are kept */
+    return buf_take(&out);
+}
+
+/* ---- no result ---- */
+
+static void put_reason(const struct log_parser *p, struct buf *out)
+{
+    const struct log_rule *rule = p->params.rule;
+    const bool is_own = str_eq(rule->name, LOG_RULE_UNNAMED);
+    _cleanup_(freep) char *name =
+        xasprintf("the log rule %s", is_own ? "of the definition" : rule->name);
+    const unsigned long long n = p->n_lines, matched = p->n_matched;
+    if (p->reading.verdict == LOG_VERDICT_WITHHELD) {
+        buf_printf(out, "no figure by %s: %s", name, p->reading.why);
+    } else if (n == 0) {
+        buf_printf(out, "the program printed nothing for %s", name);
+    } else if (p->n_lines_read > 0) {
+        buf_printf(out, "%s was given up at line %llu: its patterns take too long", name,
+                   (unsigned long long)p->n_lines_read);
+    } else if (matched == 0) {
+        buf_printf(out, "no line of %llu matched %s", n, name);
+    } else if (p->mllog != NULL) {
+        buf_printf(out, "%llu events of MLPerf: %s", matched, p->mlperf.refusal);
+    } else if (p->needs_batch) {
+        buf_printf(out, "%llu lines matched %s, but the samples of a step are unknown", matched,
+                   name);
+    } else if (p->n_warmup > 0) {
+        buf_printf(out,
+                   "%llu lines matched %s, %llu of them in the warm-up, and no throughput follows "
+                   "from the others; lower measure.warmupSteps, or let the program run longer",
+                   matched, name, (unsigned long long)p->n_warmup);
+    } else {
+        buf_printf(out, "%llu lines matched %s, but no throughput follows from them", matched,
+                   name);
+    }
+    if (p->n_refused > 0) {
+        buf_printf(out, "; %llu refused, %s", (unsigned long long)p->n_refused, p->refusal);
+    }
+    if (p->n_given_up > 0) {
+        buf_printf(out, "; the pattern tries too much, it was given up %llu times",
+                   (unsigned long long)p->n_given_up);
+    }
+}
+
+void log_parser_explain(const struct log_parser *p, struct buf *out)
+{
+    put_reason(p, out);
+    buf_putc(out, '\n');
+    log_miss_format(&p->miss, p->params.rule, out);
+}

@@ -1,0 +1,307 @@
+/* What the lines of a log are taken for, and the verdict on its figure: the pace of its lines, the
+ * signs of a run that is no result. */
+#include "tests/test.h"
+#include "logparse/parser.h"
+
+#include <errno.h>
+#include <math.h>
+
+#include "base/str.h"
+#include "base/vec_walk.h"
+#include "doc/embedded.h"
+#include "doc/reader.h"
+#include "logparse/signs.h"
+
+FREEP(log_rule_free, struct log_rule)
+FREEP(log_parser_free, struct log_parser)
+FREEP(log_signs_free, struct log_signs)
+
+#define RATE "- {kind: Step, pattern: 'step (?<step>)(?: of \\d+)?:? .*?(?<rate>) img/s'}\n"
+#define TIME "- {kind: Step, pattern: 'step (?<step>) took (?<step_ms>) ms'}\n"
+#define PLAIN "- {kind: Step, pattern: '(?<rate>) img/s'}\n"
+#define TOKENS "- {kind: Step, unit: tokens, pattern: 'step (?<step>) (?<rate>) tok/s'}\n"
+#define OF_JOB "- {kind: Step, scope: Job, pattern: 'step (?<step>) (?<rate>) img/s'}\n"
+
+static struct log_parser *parser_of(const char *lines, int64_t batch, int64_t trainers,
+                                    struct log_rule **ret)
+{
+    struct diags diags = {0};
+    _cleanup_(freep) char *text = xasprintf("name: mine\nlines:\n%s", lines);
+    assert_int_equal(log_rule_load(text, strlen(text), ret, &diags), 0);
+    return log_parser_new(&(struct log_parser_params){
+        .rule = *ret, .role = ROLE_WORKER, .batch_size = batch, .trainers = trainers});
+}
+
+/* ---- the pace ---- */
+
+/* 30 lines of one form, one every `gap_s` seconds, in groups of `burst`. */
+static void feed_lines(struct log_parser *p, const char *form, unsigned every, double gap_s,
+                       unsigned burst)
+{
+    for (unsigned i = 0; i < 30; i++) {
+        _cleanup_(freep) char *number = xasprintf("%u", (i + 1) * every);
+        _cleanup_(buf_done) struct buf line = BUF_INIT;
+        for (const char *at = form; *at != '\0'; at++) {
+            if (*at == '#') {
+                buf_puts(&line, number);
+            } else {
+                buf_putc(&line, *at);
+            }
+        }
+        buf_putc(&line, '\n');
+        const double at_s = 1000 + gap_s * ((i / burst + 1) * burst) + 1e-4 * (i % 3);
+        log_parser_feed(p, LOG_STDOUT, line.data, line.len, (int64_t)(at_s * 1e9));
+    }
+    log_parser_end(p, INT64_C(2000000000000));
+}
+
+TEST(a_rate_is_held_against_the_pace_of_its_lines)
+{
+    /* clang-format off */
+    static const struct {
+        const char *name, *lines, *form;
+        int64_t batch, trainers;
+        unsigned every;
+        double gap_s;
+        unsigned burst;
+        enum log_witness witness;
+        const char *why; /* a part of it; NULL: none */
+    } rows[] = {
+        {"32 samples in 40 ms", RATE, "step # 800 img/s", 32, 1, 1, .04, 1, LOG_WITNESS_AGREES, NULL},
+        {"every tenth step prints", RATE, "step # 800 img/s", 32, 1, 10, .4, 1, LOG_WITNESS_AGREES, NULL},
+        {"a fifth of the step is not counted", RATE, "step # 960 img/s", 32, 1, 1, .04, 1, LOG_WITNESS_AGREES, NULL},
+        {"the number is a loss", RATE, "step # 2.29 img/s", 32, 1, 1, .04, 1, LOG_WITNESS_DISAGREES, "by the time at which they came it is 79"},
+        {"the batch is 8", RATE, "step # 200 img/s", 32, 1, 1, .04, 1, LOG_WITNESS_DISAGREES, "a batch of 8 instead of 32 would agree"},
+        {"the rate is of two workers", RATE, "step # 1600 img/s", 32, 2, 1, .04, 1, LOG_WITNESS_DISAGREES, "write 'scope: Job'"},
+        {"and the rule says so", OF_JOB, "step # 1600 img/s", 32, 2, 1, .04, 1, LOG_WITNESS_AGREES, NULL},
+        {"the time of a step", TIME, "step # took 40 ms", 8, 1, 1, .04, 1, LOG_WITNESS_AGREES, NULL},
+        {"a time of something else", TIME, "step # took 10 ms", 8, 1, 1, .04, 1, LOG_WITNESS_DISAGREES, "it is 199.966"},
+        {"no batch is needed for it", TIME, "step # took 40 ms", 0, 1, 1, .04, 1, LOG_WITNESS_AGREES, NULL},
+        {"tokens: by both a step has 2048", TOKENS, "step # 51200 tok/s", 0, 1, 1, .04, 1, LOG_WITNESS_NO_BATCH, "a step has 2048"},
+        {"less than a token a step", TOKENS, "step # 2.5 tok/s", 0, 1, 1, .04, 1, LOG_WITNESS_DISAGREES, NULL},
+        {"a buffered pipe", RATE, "step # 2.29 img/s", 32, 1, 1, .04, 10, LOG_WITNESS_BURSTS, "its lines came in bursts"},
+        {"lines without numbers may cover any number of steps", PLAIN, "80 img/s", 32, 1, 1, .04, 1, LOG_WITNESS_NO_COUNT, "how many steps they cover"},
+        {"unless one step fits", PLAIN, "800 img/s", 32, 1, 1, .04, 1, LOG_WITNESS_AGREES, NULL},
+        {"all at once", RATE, "step # 800 img/s", 32, 1, 1, 0, 1, LOG_WITNESS_FEW, "too few"},
+    };
+    /* clang-format on */
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        print_message("# %s\n", rows[i].name);
+        struct log_rule *rule_take = NULL;
+        _cleanup_(log_parser_freep) struct log_parser *p =
+            parser_of(rows[i].lines, rows[i].batch, rows[i].trainers, &rule_take);
+        _cleanup_(log_rule_freep) struct log_rule *rule = rule_take;
+        feed_lines(p, rows[i].form, rows[i].every, rows[i].gap_s, rows[i].burst);
+        const struct log_reading *r = log_parser_reading(p);
+        print_message("# %s: %g, pace %g, %s\n", log_witness_names[r->witness], r->rate, r->pace,
+                      r->why == NULL ? "-" : r->why);
+        assert_int_equal(r->witness, rows[i].witness);
+        assert_true(rows[i].why == NULL || strstr(r->why, rows[i].why) != NULL);
+        struct log_result result;
+        const bool is_withheld = r->witness == LOG_WITNESS_DISAGREES;
+        assert_int_equal(r->verdict, is_withheld                        ? LOG_VERDICT_WITHHELD
+                                     : r->witness == LOG_WITNESS_AGREES ? LOG_VERDICT_AGREES
+                                                                        : LOG_VERDICT_ONE_WITNESS);
+        assert_int_equal(log_parser_result(p, &result), is_withheld ? -ENODATA : 0);
+        if (!is_withheld) {
+            summary_done(&result.summary);
+        }
+    }
+}
+
+/* A file's lines have the time that they name, here in whole seconds or as a progress bar has it. */
+TEST(the_pace_of_a_file)
+{
+    static const struct {
+        const char *form;
+        enum log_witness witness;
+    } rows[] = {
+        {"2026-03-01 10:%02u:%02u,250 INFO step %u 8 img/s\n", LOG_WITNESS_AGREES},
+        {"[10:%02u:%02u] step %u 8 img/s\n", LOG_WITNESS_AGREES},
+        {"[%02u:%02u<09:59, 2s/it] step %u 8 img/s\n", LOG_WITNESS_AGREES},
+        {"[10:%02u:%02u] step %u 80 img/s\n", LOG_WITNESS_DISAGREES},
+        {"%u %u step %u 80 img/s\n", LOG_WITNESS_NO_TIME},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        print_message("# %s", rows[i].form);
+        struct log_rule *rule_take = NULL;
+        _cleanup_(log_parser_freep) struct log_parser *p = parser_of(RATE, 16, 1, &rule_take);
+        _cleanup_(log_rule_freep) struct log_rule *rule = rule_take;
+        for (unsigned k = 0; k < 40; k++) {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+            _cleanup_(freep) char *line = xasprintf(rows[i].form, 2 * k / 60, 2 * k % 60, k);
+#pragma GCC diagnostic pop
+            log_parser_feed(p, LOG_STDOUT, line, strlen(line), 0);
+        }
+        log_parser_end(p, 0);
+        assert_int_equal(log_parser_reading(p)->witness, rows[i].witness);
+    }
+}
+
+/* ---- what a line is about ---- */
+
+TEST(evaluations_and_preparation_by_their_words)
+{
+    static const char *const evaluations[] = {
+        "Validation: 5000 images/sec",
+        "validate step: 20 loss: 3.1 tps: 30,000",
+        "Test: [ 10/100] Time 0.1",
+        "eval step 7: 150 samples/s",
+        "2026-01-01 00:00:00 - mmengine - INFO - Epoch(val) [1][50/100]",
+        "INFO - Evaluating: 99 samples/s",
+        "epoch 3 val batch 4/10: 300 img/s",
+        "{'eval_loss': 1.2, 'eval_samples_per_second': 120.5}",
+        "{\"split\": \"validation\", \"samples_per_second\": 12}",
+        "mode=eval step 3 12 img/s",
+        "Sanity Checking DataLoader 0: 100%|##| 2/2 [00:00<00:00, 30it/s]",
+    };
+    static const char *const steps[] = {
+        "step 5 loss 2.1 val_loss 2.2 800 img/s",
+        "step: 5 loss: 2.29 tok/s: 51,200",
+        "train step 7: 100 samples/s",
+        "/data/test/run.py:12 step 3 800 img/s",
+        "Epoch 2 - 35s 40ms/step - loss: 1.5 - val_loss: 1.4",
+        "latest step 4 800 img/s",
+        "step 10 test-set=imagenet 800 img/s",
+    };
+    static const char *const preparations[] = {
+        "Map: 100%|##| 51760/51760 [00:05<00:00, 9876.5 examples/s]",
+        "Generating train split: 100%|##| 10/10 [00:05<00:00, 21834.1 examples/s]",
+        "Saving the dataset (1/1 shards): 100%|##| 10/10 [00:05<00:00, 21834.1 examples/s]",
+        "Adding EOS to train dataset: 100%|##| 10/10 [00:05<00:00, 2183.1 examples/s]",
+        "Some new words: 100%|##| 10/10 [00:05<00:00, 2183.1 examples/s]",
+        "Packing train dataset: 9 examples [00:05, 2183.1 examples/s]",
+    };
+    for (size_t i = 0; i < N_ROWS(evaluations); i++) {
+        print_message("# %s\n", evaluations[i]);
+        assert_true(log_is_evaluation(evaluations[i], strlen(evaluations[i])));
+    }
+    static const char named[] = "DLL - (0, 1) train_items_per_sec : 9 val_items_per_sec : 8";
+    assert_true(log_is_evaluation_at(named, sizeof(named) - 2));
+    assert_false(log_is_evaluation_at(named, (size_t)(strchr(named, '9') - named)));
+    for (size_t i = 0; i < N_ROWS(steps); i++) {
+        print_message("# %s\n", steps[i]);
+        assert_false(log_is_evaluation(steps[i], strlen(steps[i])));
+        assert_false(log_is_preparation(steps[i], strlen(steps[i])));
+    }
+    for (size_t i = 0; i < N_ROWS(preparations); i++) {
+        print_message("# %s\n", preparations[i]);
+        assert_true(log_is_preparation(preparations[i], strlen(preparations[i])));
+    }
+}
+
+static void check_spans(const struct log_reading *r, const char *expected)
+{
+    _cleanup_(buf_done) struct buf got = BUF_INIT;
+    vec_each (const struct log_span, s, &r->spans) {
+        buf_printf(&got, "%s %llu-%llu %llu; ", log_use_names[s->use], (unsigned long long)s->first,
+                   (unsigned long long)s->last, (unsigned long long)s->n);
+    }
+    assert_string_equal(buf_cstr(&got), expected);
+}
+
+TEST(spans_say_which_lines_were_read)
+{
+    static const char log[] = "Map: 100%|##| 10/10 [00:05<00:00, 9876.5 examples/s]\n" /* 1 */
+                              "loading\n"
+                              "step 1 of 4: 10 img/s\n" /* 3 */
+                              "step 2 of 4: 20 img/s\n"
+                              "saved\n"
+                              "step 3 of 4: 20 img/s\n" /* 6 */
+                              "eval step 1 of 2: 90 img/s\n"
+                              "step 1 of 2: 90 img/s\n" /* 8 */
+                              "step 4 of 4: 30 img/s\n";
+    struct log_rule *rule_take = NULL;
+    _cleanup_(log_parser_freep) struct log_parser *p = parser_of(RATE, 0, 1, &rule_take);
+    _cleanup_(log_rule_freep) struct log_rule *rule = rule_take;
+    log_parser_feed(p, LOG_STDOUT, log, sizeof(log) - 1, 0);
+    log_parser_end(p, 0);
+    const struct log_reading *r = log_parser_reading(p);
+    check_spans(r, "Preparation 1-1 1; Step 3-6 3; Evaluation 7-7 1; Other 8-8 1; "
+                   "Step 9-9 1; ");
+    assert_true(r->spans.items[1].least == 10 && r->spans.items[1].most == 20);
+    assert_int_equal(r->n_lines, 9);
+    assert_true(fabs(r->rate - 4 / (1 / 10. + 2 / 20. + 1 / 30.)) < 1e-9);
+    /* And it is the same after a way through JSON. */
+    json_auto_t *json = log_reading_to_json(r);
+    struct log_reading again;
+    assert_int_equal(log_reading_of_json(json, &again), 0);
+    json_auto_t *twice = log_reading_to_json(&again);
+    assert_true(json_equal(json, twice));
+    log_reading_done(&again);
+    assert_int_equal(log_reading_of_json(json_object_get(json, "spans"), &again), -EINVAL);
+}
+
+TEST(a_long_log_has_a_bounded_reading)
+{
+    struct log_reading r = {0};
+    for (uint64_t i = 1; i <= 100000; i++) {
+        log_reading_add(&r, i % 10 == 0 ? LOG_USE_EVALUATION : LOG_USE_STEP, NAN, i, (double)i);
+    }
+    assert_int_equal(r.spans.len, LOG_MAX_SPANS);
+    assert_int_equal(vec_sum(&r.spans, it, it->n), 100000);
+    assert_int_equal(r.spans.items[0].first, 1);
+    assert_int_equal(r.spans.items[LOG_MAX_SPANS - 1].last, 100000);
+    log_reading_done(&r);
+}
+
+/* ---- signs ---- */
+
+extern const struct embedded log_signs_text[];
+
+TEST(each_sign_is_in_its_own_lines)
+{
+    _cleanup_(log_signs_freep) struct log_signs *signs = log_signs_new();
+    struct diags diags = {0};
+    struct node *root = NULL;
+    const char *text = log_signs_text[0].text;
+    assert_int_equal(tree_parse(text, strlen(text), &TREE_LIMITS_DEFAULT, &root, &diags), 0);
+    const struct node *list = tree_get(root, "signs");
+    assert_true(list->n_children >= 10);
+    for (size_t i = 0; i < list->n_children; i++) {
+        const struct node *sign = list->children[i], *lines = tree_get(sign, "lines");
+        const char *name = tree_get_text(sign, "name");
+        const bool is_step = str_eq(tree_get_text(sign, "when"), "Step");
+        assert_true(lines->n_children > 0);
+        for (size_t k = 0; k < lines->n_children; k++) {
+            const char *line = lines->children[k]->s;
+            print_message("# %s: %s\n", name, line);
+            const struct log_sign *found = log_signs_find(signs, is_step, line, strlen(line));
+            assert_non_null(found);
+            assert_string_equal(found->name, name);
+        }
+    }
+    tree_free(root);
+}
+
+TEST(a_sign_withholds_the_figure)
+{
+    static const struct {
+        const char *log, *why; /* NULL: the figure stands */
+    } rows[] = {
+        {"step 1 8 img/s\nstep 2 8 img/s\nTraceback (most recent call last):\n  File \"a\"\n",
+         "line 3: a Python exception was not caught: Traceback"},
+        {"Traceback (most recent call last):\nno module, going on\nstep 1 8 img/s\n", NULL},
+        {"# Out of bounds values : 3 FAILED\nstep 1 8 img/s\n", "line 1: the program checked"},
+        {"step 1 loss nan 8 img/s\n", "line 1: the loss is no finite number, in 1 of 1"},
+        {"step 1 loss 3 8 img/s\nstep 2 banana 8 img/s\n", NULL},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        print_message("# %s\n", rows[i].log);
+        struct log_rule *rule_take = NULL;
+        _cleanup_(log_parser_freep) struct log_parser *p = parser_of(RATE, 8, 1, &rule_take);
+        _cleanup_(log_rule_freep) struct log_rule *rule = rule_take;
+        log_parser_feed(p, LOG_STDOUT, rows[i].log, strlen(rows[i].log), 0);
+        log_parser_end(p, 0);
+        struct log_result result;
+        assert_int_equal(log_parser_result(p, &result), rows[i].why == NULL ? 0 : -ENODATA);
+        if (rows[i].why == NULL) {
+            summary_done(&result.summary);
+            continue;
+        }
+        _cleanup_(buf_done) struct buf out = BUF_INIT;
+        log_parser_explain(p, &out);
+        assert_non_null(strstr(buf_cstr(&out), rows[i].why));
+    }
+}
