@@ -108,7 +108,7 @@ static enum exit_code guess_rule(const struct import *im, const char **ret_name)
     }
     r = log_guess_rule(buf_cstr(&text), text.len, &who, &guess);
     if (r == -EBADMSG) {
-        return cli_error(EXIT_USAGE, "--rules NAME reads it by another rule",
+        return cli_error(EXIT_USAGE, NULL,
                          "%s: no figure by the log rule %s, which reads %llu lines: %s", path,
                          guess.rule, (unsigned long long)guess.n_lines, guess.why);
     }

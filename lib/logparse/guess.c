@@ -65,8 +65,8 @@ static bool is_better(const struct log_guess *a, const struct log_guess *b)
     const bool a_is_run = a->unit == UNIT_RUNS, b_is_run = b->unit == UNIT_RUNS;
     const bool a_is_wrong = a->verdict == LOG_VERDICT_WITHHELD;
     const bool b_is_wrong = b->verdict == LOG_VERDICT_WITHHELD;
-    return a_is_wrong != b_is_wrong       ? b_is_wrong
-           : a_is_run != b_is_run               ? b_is_run
+    return a_is_wrong != b_is_wrong           ? b_is_wrong
+           : a_is_run != b_is_run             ? b_is_run
            : a->n_lines != b->n_lines         ? a->n_lines > b->n_lines
            : a->fixed_bytes != b->fixed_bytes ? a->fixed_bytes > b->fixed_bytes
                                               : a->n_forms > b->n_forms;

@@ -117,7 +117,8 @@ bool log_is_evaluation_at(const char *line, size_t at)
         end--;
     }
     size_t begin = end;
-    while (begin > 0 && (ascii_is_alnum(line[begin - 1]) || strchr("_./-", line[begin - 1]) != NULL)) {
+    while (begin > 0 &&
+           (ascii_is_alnum(line[begin - 1]) || strchr("_./-", line[begin - 1]) != NULL)) {
         begin--;
     }
     struct word w;

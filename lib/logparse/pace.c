@@ -8,7 +8,7 @@
 #include "logparse/tally.h"
 
 #define NS_PER_S 1e9
-#define LEAST_OBSERVED_S 0.1 /* scheduling alone moves lines by milliseconds */
+#define LEAST_OBSERVED_S 1.0 /* a machine that stalls moves lines by tenths of a second */
 #define LEAST_TICKS 20       /* of a clock that counts seconds */
 #define BURST_PART 20        /* a gap of less than this part of the mean one is of a burst */
 #define BURST_SHARE 0.25     /* of the gaps: the lines come in bursts */

@@ -87,8 +87,7 @@ static char *method_of(const struct log_result *r)
     }
     return xasprintf("%s of %llu %s%s line%s%s%s", aggregates[r->line->aggregate],
                      (unsigned long long)r->n_lines, is_found ? "numbered " : "",
-                     kinds[r->line->kind],
-                     r->n_lines == 1 ? "" : "s", ranks,
+                     kinds[r->line->kind], r->n_lines == 1 ? "" : "s", ranks,
                      r->line->source == LOG_FROM_STAMPS ? ", by their time stamps" : "");
 }
 

@@ -369,12 +369,13 @@ class Import(cli.CliCase):
         self.put("mine.log", "step 1 took 0.25 seconds\n" * 20)
         self.put("none.log", "hello\n")
         rows = (
-            ("keras.log", "keras.log: 20 lines matched the log rule keras, but the samples of a step are unknown\n"),
             ("none.log", "none.log: no log rule that ships finds a figure; write --rules NAME\nfix: name one of docs/log-rules.md"),
             ("-", "write --rules NAME: standard input is read once"),
         )
         for word, text in rows:
             self.assertIn(text, self.guess(word, code=2).stderr)
+        done = self.guess("keras.log")  # no batch is known
+        self.assertRegex(done.stdout, r"POINT +STEPS/S.*\n +0 +4.000")
         self.assertIn("for example {lines: ", self.guess("mine.log", "--batch", "32", code=2).stderr)
 
     def test_another_rule_reads_it(self):

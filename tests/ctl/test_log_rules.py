@@ -68,9 +68,14 @@ class LogRules(cli.CliCase):
         self.assertEqual((summary["lossFirst"], summary["lossLast"]), (1.5, 3.5))
         self.assertEqual(summary["log"]["rule"], "inline")
         self.assertNotIn("WarmupCounted", [warning["code"] for warning in result["warnings"]])
+        # A number that the rule does not read counts all the same.
+        rule["lines"][0]["pattern"] = "took (?<step_ms>) ms"
+        result = self.run_script(script, rule)
+        self.assertEqual(result["points"][0]["trials"][0]["replicas"]["items"][0]["summary"]["steps"], 3)
+        self.assertNotIn("WarmupCounted", [warning["code"] for warning in result["warnings"]])
         for skip, counted in ((None, True), ({"lines": 1}, False)):
-            rule["lines"][0].update({"pattern": "took (?<step_ms>) ms"} | ({} if skip is None else {"skip": skip}))
-            result = self.run_script(script, rule)
+            rule["lines"][0].update({} if skip is None else {"skip": skip})
+            result = self.run_script(script.replace("step $i ", ""), rule)
             self.assertEqual(counted, "WarmupCounted" in [warning["code"] for warning in result["warnings"]])
 
     def test_what_its_gpus_did(self):
