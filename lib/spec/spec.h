@@ -213,7 +213,7 @@ struct failure_policy {
     enum on_trial_failure on_trial_failure;
     int64_t max_failed_trials;
 };
-/* Which ended replicas stay to be looked at (policy_cleanup.h); live ones never do. */
+/* Which ended replicas stay for inspection (policy_end.h). Live ones are always deleted. */
 enum clean_pod_policy { CLEAN_ALL, CLEAN_RUNNING, CLEAN_NONE, CLEAN_ON_SUCCESS };
 struct run_policy {
     int64_t active_deadline_s; /* 0: none */

@@ -12,7 +12,7 @@ NO_FIGURE = {
     "REPLICAS": "counted", "POINTS": "counted", "MODEL": "a name", "PARAMETER": "a name", "ROLE": "a name", "NODE": "a name",
 }
 # Warnings that say what a run is, and follow from no figure.
-NO_FIGURE |= {code: "no figure" for code in ("Rehearsal", "Simulated", "Imported", "OneTrial", "MixedHardware", "MixedModes", "MixedUnits",
+NO_FIGURE |= {code: "no figure" for code in ("Rehearsal", "Simulated", "Imported", "Parallel", "OneTrial", "MixedHardware", "MixedModes", "MixedUnits",
                                              "MixedBatches", "SplitNode", "NonMonotonicTime", "WarmupCounted")}
 # Names that are not a column and not a warning: words of a line, or titles that are made.
 WORDS = {"REACHED", "BEST", "KNOWN", "TFLOPS", "MFU", "EFF/POD", "EFF/CPU", "SAMPLES/S", "WARM-UP", "MachineBusy"}
