@@ -1,0 +1,362 @@
+#!/usr/bin/env python3
+"""Compute the true figures of the corpus from its logs.
+
+truth.py --write   compute every truth and write it into cases.json
+truth.py --check   fail if cases.json differs from what the logs give
+
+README.md defines what a truth is. This program shares no code with benchd and knows none of its rules:
+one function reads one shape of log, by a pattern that was written from the program that prints it.
+"""
+import json
+import re
+import statistics
+import sys
+from datetime import datetime
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+SHAPES = {}
+
+
+class Wrong(Exception):
+    """A log contradicts itself or its case."""
+
+
+# --- Text to numbers ---
+
+def number(text):
+    """A number with thousands separators of any kind, a decimal point and an SI suffix."""
+    match = re.fullmatch(r"([-+]?[\d,'_  \u00a0\u202f]*\.?\d+(?:[eE][-+]?\d+)?) ?([kKMG]?)", text.strip())
+    if not match:
+        raise Wrong(f"{text!r} is not a number")
+    digits = re.sub(r"[,'_ \u00a0\u202f]", "", match[1])
+    return float(digits) * {"": 1, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9}[match[2]]
+
+
+def continental(text):
+    """A number with points as thousands separators and a decimal comma."""
+    return float(text.replace(".", "").replace(",", "."))
+
+
+def clock(text):
+    """Seconds of `1 day, 2:03:04`, `2:03:04`, `03:04`, `12.5s`, `1.5m` or a plain number."""
+    text = text.strip()
+    if match := re.fullmatch(r"([\d.]+)(ms|s|m|h)?", text):
+        return float(match[1]) * {"ms": .001, None: 1, "s": 1, "m": 60, "h": 3600}[match[2]]
+    days, _, rest = text.rpartition("day")
+    seconds = 0
+    for part in rest.lstrip("s, ").split(":"):
+        seconds = seconds * 60 + float(part)
+    return seconds + (float(days) * 86400 if days else 0)
+
+
+STAMPS = ("%Y-%m-%d %H:%M:%S.%f", "%Y-%m-%d %H:%M:%S", "%Y/%m/%d %H:%M:%S", "%m/%d %H:%M:%S", "%m%d %H:%M:%S.%f",
+          "%m/%d/%Y %H:%M:%S", "%y-%m-%d %H:%M:%S", "%H:%M:%S", "%Y-%m-%dT%H:%M:%S.%f")
+
+
+def stamp(text):
+    """Seconds of a time stamp and the resolution of its form."""
+    text = text.replace(",", ".")
+    for form in STAMPS:
+        try:
+            at = datetime.strptime(text, form)
+        except ValueError:
+            continue
+        return (at - datetime(1900, 1, 1)).total_seconds(), 10.0 ** -len(text.split(".")[1]) if "%f" in form else 1.0
+    raise Wrong(f"{text!r} is not a time stamp")
+
+
+def agree(name, left, right, tolerance):
+    if abs(left - right) > tolerance * abs(right):
+        raise Wrong(f"{name}: {left:.6g} and {right:.6g} differ by {abs(left / right - 1):.3%}")
+
+
+# --- The job behind a log ---
+
+class Log:
+    """A log; its lines end in LF, CR LF or CR and are numbered from 1."""
+
+    def __init__(self, case, entry):
+        self.case, self.entry, self.workers = case, entry, entry["workers"]
+        text = (HERE / entry["file"]).read_bytes().decode("utf-8")
+        self.lines = re.split(r"\r\n|\n|\r", text)
+
+    def find(self, pattern):
+        """Each line that the pattern matches: its number and the match."""
+        found = [(at, match) for at, line in enumerate(self.lines, 1) if (match := re.search(pattern, line))]
+        if not found:
+            raise Wrong(f"no line matches {pattern}")
+        return found
+
+    def scale(self, scope=None):
+        """The factor from what one line counts to the whole job."""
+        return self.workers if (scope or self.case.get("scope")) == "worker" else 1
+
+    def samples(self):
+        """Samples of one step of the whole job, or None."""
+        batch = self.case.get("batch")
+        return batch and batch["size"] * (self.workers if batch["scope"] == "worker" else 1)
+
+
+def figure(value, unit, of=None):
+    return {"value": float(f"{value:.7g}"), "unit": unit} | ({"of": of} if of else {})
+
+
+def steady(name, values, weights):
+    """The harmonic mean; the median and the arithmetic mean must agree with it."""
+    value = sum(weights) / sum(w / v for w, v in zip(weights, values))
+    agree(f"{name}: median", statistics.median(values), value, .004)
+    agree(f"{name}: mean", statistics.fmean(values), value, .004)
+    return value
+
+
+def shape(name):
+    def register(function):
+        SHAPES[name] = function
+        return function
+    return register
+
+
+def steps(name, pattern, unit="samples", read=number, scope=None, index=None, gaps=False, tokens=None):
+    """A log with one line per step or per some steps. Groups of the pattern that it understands:
+    step number of the step; rate units/s; per steps/s; s, ms seconds or ms of one step; batch units of a step (batch_w: of
+    each worker); span, span_ms time of all steps since the previous line; stamp, elapsed, total (ms) when the line was
+    written. `gaps`: other work is done between the lines, so that time stamps say nothing. `tokens`: the line that says
+    how many tokens a step has."""
+    def function(log):
+        found = log.find(pattern)
+        groups = [m.groupdict() for _, m in found]
+        warm = log.case.get("warmup", 0)
+        if len(found) - warm < 3:
+            raise Wrong(f"{name}: {len(found)} lines and {warm} of warm-up")
+        have = {key for g in groups for key, text in g.items() if text is not None}
+        at = [read(g["step"]) if "step" in have else i for i, g in enumerate(groups)]
+        if index:
+            at = [index(i, g) for i, g in enumerate(groups)]
+        every = statistics.median([b - a for a, b in zip(at, at[1:]) if b > a] or [1])
+        if any(b < a for a, b in zip(at, at[1:])):          # the numbers restart with each epoch
+            at = [i * every for i in range(len(at))]
+        weights = [b - a or every for a, b in zip([at[0] - every] + at, at)]
+        kept = range(warm, len(found))
+        clocks = [(clock(g["elapsed"]), 1.0 if ":" in g["elapsed"] else 10.0 ** -len(g["elapsed"].partition(".")[2].strip("smh"))) if "elapsed" in have else
+                  (float(g["total"]) / 1e3, .001) if "total" in have else stamp(g["stamp"]) for g in groups] if have & {"elapsed", "total", "stamp"} else None
+        seconds = [1 / read(g["per"]) if g.get("per") else clock(g["s"]) if g.get("s") else
+                   read(g["ms"]) / 1e3 if g.get("ms") else read(g["span"]) / every if g.get("span") else
+                   read(g["span_ms"]) / 1e3 / every if g.get("span_ms") else None for g in groups]
+        figures, rates, pace = [], [], None
+        amount = log.samples()
+        if have & {"batch", "batch_w"}:
+            amount = statistics.median([read(g.get("batch") or g["batch_w"]) for g in groups]) * (log.workers if "batch_w" in have else 1)
+        if clocks and not gaps:
+            duration = clocks[-1][0] - clocks[warm][0]
+            pace, slack = (at[-1] - at[warm]) / duration, .003 + 2 * clocks[0][1] / duration
+        if "rate" in have:
+            value = steady(name, [read(groups[i]["rate"]) for i in kept], [weights[i] for i in kept]) * log.scale(scope)
+            figures.append(figure(value, unit + "/s"))
+            if amount:
+                rates.append(value / amount)
+        if seconds[-1] is not None:
+            rates.append(1 / steady(name, [seconds[i] for i in kept], [1] * len(kept)))
+        if not rates and "rate" not in have:
+            if pace is None:
+                raise Wrong(f"{name}: no time")
+            rates.append(pace)
+        for rate in rates[1:]:
+            agree(f"{name}: rate and step time", rates[0], rate, .005)
+        if pace is not None and rates:
+            agree(f"{name}: pace", pace, rates[0], slack)
+        if rates:
+            if amount and "rate" not in have:
+                figures.append(figure(rates[-1] * amount, unit + "/s"))
+            if tokens:
+                per_step = number(log.find(tokens)[0][1]["tokens"])
+                if "rate" in have:
+                    agree(f"{name}: tokens of a step", figures[0]["value"] / rates[-1], per_step, .005)
+                else:
+                    figures.append(figure(rates[-1] * per_step, "tokens/s"))
+            figures.append(figure(rates[-1], "steps/s"))
+            if "accumulation" in log.case:
+                figures.append(figure(rates[-1] / log.case["accumulation"], "steps/s", "steps of the optimizer"))
+        elif pace is not None and slack < .005:
+            figures.append(figure(pace, "steps/s", "by the time stamps"))
+        return {"figures": figures, "lines": [found[warm][0], found[-1][0]], "readings": len(kept),
+                "witness": "none" if pace is None else "time stamps" if "stamp" in have else "elapsed"}
+    SHAPES[name] = function
+
+
+def table(name, pattern, unit, of, pick=lambda rows: rows[-1]):
+    """A sweep or a summary: the pattern gives `value`, and `pick` chooses among its rows."""
+    def function(log):
+        found = log.find(pattern)
+        line, match = pick(found)
+        return {"figures": [figure(number(match["value"]), unit, of)], "lines": [line, line], "readings": len(found), "witness": "none"}
+    SHAPES[name] = function
+
+
+# --- Signs that there is no figure, or none without a mark ---
+
+SIGNS = {
+    "died": r"Traceback \(most recent call last\)|Segmentation fault|Bus error|PRIMARY job *terminated|Killed$|oom_kill|Fatal Python error|exited on signal",
+    "out_of_memory": r"OutOfMemoryError|CUDA out of memory|RESOURCE_EXHAUSTED|cudaMalloc failed: out of memory|Out of memory error",
+    "communication": r"NCCL (WARN|error)|ncclInternalError|ncclSystemError|Watchdog caught|DistBackendError|Connection reset by peer",
+    "terminated": r"SIGTERM|CANCELLED AT|KeyboardInterrupt|DUE TO TIME LIMIT",
+    "restarted": r"restart_count|restarts? left|Worker group .* FAILED|Restarting worker",
+    "nan": r"(?i)loss\W+(nan|inf)\b|nan\.0|\bnan\b|NaN",
+    "skipped": r"number of skipped iterations: +[1-9]|OVERFLOW|Skipping step|Gradient overflow",
+    "wrong_sums": r"FAILED|Out of bounds values : [1-9]|Data validation failed|residual.*FAILED",
+}
+
+
+def refusal(log):
+    """The first line that shows why there is no figure, and the figures before it where the case says that they may be marked."""
+    want = log.case["refuse"]
+    pattern = want.get("sign") or SIGNS[want["class"]]
+    line = log.find(pattern)[-1 if want.get("last") else 0][0]
+    result = {"refuse": want["class"], "line": line}
+    if want.get("marked"):
+        before = SHAPES[log.case["shape"]](log)
+        result |= {"figures": before["figures"], "lines": before["lines"]}
+    return result
+
+
+# --- Shapes with one line per step ---
+
+TQDM = r" (?P<step>\d+)/\d+ \[(?P<elapsed>[\d:]+)<[\d:?]+, +(?:(?P<per>[\d.]+)it/s|(?P<s>[\d.]+)s/it)"
+
+steps("pytorch_imagenet", r"^Epoch: \[\d+\]\[ *(?P<step>\d+)/\d+\]\tTime +(?P<s>[\d.]+) \(")
+steps("word_language_model", r"^\| epoch +\d+ \| +(?P<step>\d+)/ *\d+ batches .*ms/batch +(?P<ms>[\d.]+)")
+steps("nanogpt", r"^iter (?P<step>\d+): loss \S+, time (?P<ms>[\d.]+)ms", tokens=r"^tokens per iteration will be: (?P<tokens>[\d,]+)")
+steps("llmc_cuda", r"^step +(?P<step>\d+)/\d+ .*\| (?P<ms>[\d.]+) ms \|.*\| (?P<rate>\d+) tok/s", unit="tokens")
+steps("llmc_cpu", r"^step (?P<step>\d+): .*took (?P<ms>[\d.]+) ms")
+steps("nanochat", r"^step (?P<step>\d+)/.*dt: (?P<ms>[\d.]+)ms \| tok/sec: (?P<rate>[\d,]+)", unit="tokens", tokens=r"^Total batch size (?P<tokens>[\d,]+)")
+steps("bar", TQDM)
+steps("trl", TQDM)
+steps("lightning", r"^Epoch \d+:.*" + TQDM, gaps=True)
+steps("tf_estimator", r"^INFO:tensorflow:loss = \S+, step = (?P<step>\d+) \((?P<span>[\d.]+) sec\)")
+steps("tf_examples", r"Average examples/sec: \S+ \((?P<rate>[\d.]+)\), step = (?P<step>\d+)")
+steps("tf_slim", r"global step (?P<step>\d+): .*\((?P<s>[\d.]+) sec/step\)")
+steps("flax", r"^I(?P<stamp>\d{4} [\d:.]+) .*\[(?P<step>\d+)\] steps_per_second=(?P<per>[\d.]+)")
+steps("maxtext", r"^completed step: (?P<step>\d+), seconds: (?P<s>[\d.]+), .*Tokens/s/device: (?P<rate>[\d.]+)", unit="tokens")
+steps("nemo1", TQDM)
+steps("nemo2", r"^Training epoch \d+, iteration (?P<step>\d+)/.*global_batch_size: (?P<batch>\d+) .*train_step_timing in s: (?P<s>[\d.]+)")
+steps("megatron", r"^ *(?:\[(?P<stamp>[-\d :.]+)\])? iteration +(?P<step>\d+)/ *\d+ \|.* elapsed time per iteration \(ms\): (?P<ms>[\d.]+) \|(?:.* global batch size: +(?P<batch>\d+) \|)?")
+steps("megatron_deepspeed", r" iteration +(?P<step>\d+)/.*per iteration \(ms\): (?P<ms>[\d.]+) .*samples per second: (?P<rate>[\d.]+) ")
+steps("gpt_neox", r"^ samples/sec: (?P<rate>[\d.]+) \| iteration +(?P<step>\d+)/.*per iteration \(ms\): (?P<ms>[\d.]+) ")
+steps("deepspeed", r"^\[(?P<stamp>[-\d :,]+)\] .*/global_step=(?P<step>\d+), .*CurrSamplesPerSec=(?P<rate>[\d.]+)")
+steps("deepspeed_old", r"^\[(?P<stamp>[-\d :,]+)\] .*stop\] \d+/(?P<step>\d+), SamplesPerSec=(?P<rate>[\d.]+)")
+steps("deepspeed_chat", r"^\|E2E latency=(?P<s>[\d.]+)s .*\|CurSamplesPerSec=(?P<rate>[\d.]+)")
+steps("fairseq_old", r"^\| epoch \d+: +(?P<step>\d+) / \d+ .*wps=(?P<rate>\d+), ups=(?P<per>[\d.]+), wpb=(?P<batch>[\d.]+), .*, wall=(?P<elapsed>\d+)", unit="words")
+steps("fairseq", r"^(?P<stamp>[-\d]+ [\d:]+) \| INFO \| train_inner \| .*wps=(?P<rate>[\d.]+), ups=(?P<per>[\d.]+), wpb=(?P<batch>[\d.]+), .*num_updates=(?P<step>\d+)", unit="words")
+steps("fairseq_json", r'^(?P<stamp>[-\d]+ [\d:]+) \| INFO \| train_inner \| .*"wps": "(?P<rate>[\d.]+)", "ups": "(?P<per>[\d.]+)", "wpb": "(?P<batch>\d+)", .*"num_updates": "(?P<step>\d+)"', unit="words")
+steps("torchtitan", r" (?P<stamp>[-\d]+ [\d:,]+) - root - INFO - step: +(?P<step>\d+) .*tps: (?P<rate>[\d,]+) ", unit="tokens", gaps=True)
+steps("torchtitan_old", r" (?P<stamp>[-\d]+ [\d:,]+) - root - INFO - step: +(?P<step>\d+) .*wps: (?P<rate>[\d,]+) ", unit="tokens")
+steps("torchtune", r"^Step (?P<step>\d+) \| .*tokens_per_second_per_gpu:(?P<rate>[\d.]+)", unit="tokens")
+steps("litgpt", r"^Epoch \d+ \| iter (?P<step>\d+) step \d+ \|.* iter time: (?P<ms>[\d.]+) ms")
+steps("timm", r"^Train: \d+ \[ *(?P<step>\d+)/.*Time: (?P<s>[\d.]+)s, +(?P<rate>[\d.]+)/s +\(", unit="images")
+steps("mmengine", r"^(?P<stamp>[\d/]+ [\d:]+) - mmengine - INFO - Epoch\(train\) +\[\d+\]\[ *(?P<step>\d+)/.* time: (?P<s>[\d.]+) ", gaps=True)
+steps("mmcv", r"^(?P<stamp>[-\d]+ [\d:,]+) - mmdet - INFO - Epoch \[\d+\]\[(?P<step>\d+)/.*, time: (?P<s>[\d.]+),")
+steps("detectron2", r"\[(?P<stamp>[\d/]+ [\d:]+) d2.utils.events\]: .* iter: (?P<step>\d+) .* time: (?P<s>[\d.]+) ")
+steps("yolov5", r"^ +\d+/\d+ +[\d.]+G.*" + TQDM, gaps=True, unit="images")
+steps("paddleclas", r"^\[(?P<stamp>[\d/]+ [\d:]+)\] ppcls INFO: \[Train\].*\[Iter: (?P<step>\d+)/.*batch_cost: (?P<s>[\d.]+)s, .*ips: (?P<rate>[\d.]+) samples/s")
+steps("paddleseg_old", r"^(?P<stamp>[-\d]+ [\d:]+) \[INFO\]\t\[TRAIN\] .*iter=(?P<step>\d+)/.*batch_cost=(?P<s>[\d.]+),")
+steps("paddlemix", r"^\[(?P<stamp>[-\d :,]+)\] .*global step (?P<step>\d+) / .*avg_batch_cost: (?P<s>[\d.]+) sec, avg_samples: (?P<batch>[\d.]+), ips: (?P<rate>[\d.]+) sample/sec")
+steps("paddleocr", r"^\[(?P<stamp>[\d/]+ [\d:]+)\] root INFO: .*iter: (?P<step>\d+), .*batch_cost: (?P<span>[\d.]+) s, samples: \d+, ips: (?P<rate>[\d.]+)")
+steps("paddlerec", r"^(?P<stamp>[-\d :,]+) - INFO - .*batch_id: (?P<step>\d+), .*avg_batch_cost: (?P<s>[\d.]+) sec, avg_samples: (?P<batch_w>[\d.]+), ips: (?P<rate>[\d.]+) ins/s")
+steps("paddledetection", r"^\[(?P<stamp>[\d/]+ [\d:]+)\] ppdet.engine INFO: Epoch: \[\d+\] \[ *(?P<step>\d+)/.* batch_cost: (?P<s>[\d.]+) .*ips: (?P<rate>[\d.]+) images/s", unit="images")
+
+# --- Shapes of their own ---
+
+def result(log, figures, found, witness="none"):
+    return {"figures": figures, "lines": [found[0][0], found[-1][0]], "readings": len(found), "witness": witness}
+
+
+@shape("hf_summary")
+def hf_summary(log):
+    """The line at the end of the Trainer: its rates times its runtime are whole steps and whole samples."""
+    found = log.find(r"'train_runtime': '?([\d.]+)'?, 'train_samples_per_second': '?([\d.]+)'?, 'train_steps_per_second': '?([\d.]+)")
+    runtime, samples, per_second = (float(found[0][1][i]) for i in (1, 2, 3))
+    if log.samples():
+        agree("batch", samples / per_second, log.samples(), .005)
+    agree("steps", runtime * per_second, round(runtime * per_second), .005)
+    return result(log, [figure(samples, "samples/s"), figure(per_second, "steps/s")], found)
+
+
+@shape("keras_bar")
+def keras_bar(log):
+    """Bars of Keras 3 with a time that is a mean since the start of the epoch: the last bar of each epoch counts."""
+    found = [(at, m) for at, m in log.find(r"(\d+)/(\d+)\x1b.*\D(\d+)s\S* (\d+)ms/step") if m[1] == m[2]]
+    for _, m in found:
+        agree("bar", int(m[2]) * int(m[4]) / 1e3, int(m[3]), .01)
+    return result(log, [figure(1e3 / statistics.fmean(int(m[4]) for _, m in found), "steps/s")], found, "elapsed")
+
+
+@shape("keras_epoch")
+def keras_epoch(log):
+    """One line for each epoch; the first epoch is warm-up."""
+    found = log.find(r"^(\d+)/\1 .*?(\d+)s (?:- )?(\d+)ms/step")[log.case["warmup"]:]
+    for _, m in found:
+        agree("epoch", int(m[1]) * int(m[3]) / 1e3, int(m[2]), .01)
+    rate = 1e3 / statistics.fmean(int(m[3]) for _, m in found)
+    figures = [figure(rate * log.samples(), "samples/s")] if log.samples() else []
+    return result(log, figures + [figure(rate, "steps/s")], found, "elapsed")
+
+
+@shape("tf_cnn")
+def tf_cnn(log):
+    """The last line is the figure; each other line is the mean since the start."""
+    found = log.find(r"^total images/sec: ([\d.]+)")
+    lines = log.find(r"^\d+\timages/sec: ([\d.]+) ")
+    agree("last mean", float(lines[-1][1][1]), float(found[0][1][1]), .001)
+    value = float(found[0][1][1])
+    return result(log, [figure(value, "images/s"), figure(value / log.samples(), "steps/s")], found)
+
+
+@shape("jax_epochs")
+def jax_epochs(log):
+    found = log.find(r"^Epoch \d+ in ([\d.]+) sec")[log.case["warmup"]:]
+    return result(log, [figure(1 / steady("epochs", [float(m[1]) for _, m in found], [1] * len(found)), "epochs/s")], found)
+
+
+# --- The table of cases ---
+
+def truth(case, entry):
+    log = Log(case, entry)
+    return refusal(log) if "refuse" in case else SHAPES[case["shape"]](log)
+
+
+def dump(cases):
+    """One key a line, so that a difference is read easily."""
+    text = []
+    for case in cases:
+        text.append(" {" + ",\n  ".join(f"{json.dumps(k)}: {json.dumps(v, ensure_ascii=False)}" for k, v in case.items()) + "}")
+    return "[\n" + ",\n".join(text) + "\n]\n"
+
+
+def main():
+    if sys.argv[1:] not in (["--write"], ["--check"]):
+        sys.exit("usage: truth.py --write | --check")
+    path = HERE / "cases.json"
+    before = path.read_text(encoding="utf-8")
+    cases, wrong = json.loads(before), []
+    for case in cases:
+        case["truth"] = []
+        for entry in case["files"]:
+            try:
+                case["truth"].append(truth(case, entry))
+            except (Wrong, LookupError, ValueError, ZeroDivisionError, OSError) as error:
+                wrong.append(f"{entry['file']}: {type(error).__name__}: {error}")
+    named = [entry["file"] for case in cases for entry in case["files"]]
+    there = [entry.name for entry in HERE.iterdir() if entry.suffix not in (".py", ".json", ".md")]
+    wrong += [f"{name}: no case names this file" for name in sorted(set(there) - set(named))]
+    wrong += [f"{name}: named twice" for name in sorted({name for name in named if named.count(name) > 1})]
+    if sys.argv[1] == "--write":
+        path.write_text(dump(cases), encoding="utf-8")
+    elif not wrong and dump(cases) != before:
+        wrong.append("cases.json differs from the logs: run truth.py --write and read the difference")
+    for line in wrong:
+        print(line, file=sys.stderr)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
