@@ -263,6 +263,24 @@ steps("paddlemix", r"^\[(?P<stamp>[-\d :,]+)\] .*global step (?P<step>\d+) / .*a
 steps("paddleocr", r"^\[(?P<stamp>[\d/]+ [\d:]+)\] root INFO: .*iter: (?P<step>\d+), .*batch_cost: (?P<span>[\d.]+) s, samples: \d+, ips: (?P<rate>[\d.]+)")
 steps("paddlerec", r"^(?P<stamp>[-\d :,]+) - INFO - .*batch_id: (?P<step>\d+), .*avg_batch_cost: (?P<s>[\d.]+) sec, avg_samples: (?P<batch_w>[\d.]+), ips: (?P<rate>[\d.]+) ins/s")
 steps("paddledetection", r"^\[(?P<stamp>[\d/]+ [\d:]+)\] ppdet.engine INFO: Epoch: \[\d+\] \[ *(?P<step>\d+)/.* batch_cost: (?P<s>[\d.]+) .*ips: (?P<rate>[\d.]+) images/s", unit="images")
+steps("mxnet", r"Epoch\[\d+\] Batch \[\d+-(?P<step>\d+)\]\tSpeed: (?P<rate>[\d.]+) samples/sec")
+steps("dllogger_waveglow", r"^DLL (?P<stamp>[-\d]+ [\d:.]+) - \(\d+, (?P<step>\d+)\) train_items_per_sec : (?P<rate>[\d.]+) ", unit="items")
+steps("gnmt", r"^0: TRAIN \[\d+\]\[(?P<step>\d+)/.*\tTok/s (?P<rate>\d+) \(", unit="tokens")
+steps("transformer_xl", r"^\| epoch +\d+ step +(?P<step>\d+) \|.*ms/batch +(?P<ms>[\d.]+) \| tok/s +(?P<rate>\d+) ", unit="tokens")
+steps("tf_bert", r"^INFO:tensorflow:examples/sec: (?P<rate>[\d.]+)", unit="examples")
+steps("mllog_steps", r':::MLLOG .*"time_ms": (?P<total>\d+).*"train_step_timing": (?P<s>[\d.]+), .*"step": (?P<step>\d+)', unit="sequences", gaps=True)
+steps("mllog_throughput", r':::MLLOG .*"time_ms": (?P<total>\d+).*"key": "throughput", "value": (?P<rate>[\d.]+), .*"step": (?P<step>\d+)')
+steps("dllogger_json", r'^DLLL .*"elapsedtime": "(?P<elapsed>[\d.]+)", "type": "LOG", "step": \[\d+, (?P<step>\d+)\], .*"train.total_ips": (?P<rate>[\d.]+)', unit="images")
+
+table("osu_latency", r"^(?P<size>\d+) +(?P<value>[\d.]+)$", "us", "largest size")
+table("osu_bw", r"^(?P<size>\d+) +(?P<value>[\d.]+)$", "MB/s", "largest size")
+table("imb", r"^ +\d+ +\d+ +[\d.]+ +[\d.]+ +(?P<value>[\d.]+)$", "us", "mean of the largest size")
+table("perftest", r"^ \d+ +\d+ +[\d.]+ +(?P<value>[\d.]+) *\t", "Gb/s", "average of the largest size")
+table("hpl", r"^WR\S+ .* (?P<value>[\d.]+e[+]\d+)$", "Gflop/s", "result")
+table("stream", r"^Triad: +(?P<value>[\d.]+) ", "MB/s", "Triad")
+table("iperf3", r"^\[ +\d+\] +0\.00-[1-9]\d.* (?P<value>[\d.]+) Gbits/sec .*receiver", "Gb/s", "receiver")
+table("nvbandwidth", r"^SUM \S+ (?P<value>[\d.]+)", "GB/s", "sum")
+table("mle_bench", r"^\| +\d+[KMG]B +\| +(?P<value>[\d.]+)GBps", "GB/s", "bus bandwidth of the largest size")
 
 # --- Shapes of their own ---
 
@@ -315,6 +333,145 @@ def tf_cnn(log):
 def jax_epochs(log):
     found = log.find(r"^Epoch \d+ in ([\d.]+) sec")[log.case["warmup"]:]
     return result(log, [figure(1 / steady("epochs", [float(m[1]) for _, m in found], [1] * len(found)), "epochs/s")], found)
+
+
+@shape("horovod")
+def horovod(log):
+    """The total must be the mean of the lines times the workers."""
+    lines = log.find(r"^Iter #\d+: ([\d.]+) img/sec per GPU")
+    found = log.find(r"^Total img/sec on (\d+) GPU\(s\): ([\d.]+)")
+    value, workers = float(found[0][1][2]), int(found[0][1][1])
+    agree("total", statistics.fmean(float(m[1]) for _, m in lines) * workers, value, .001)
+    agree("workers", workers, log.workers, 0)
+    return result(log, [figure(value, "images/s"), figure(value / log.samples(), "steps/s")], lines + found)
+
+
+@shape("dllogger_bert")
+def dllogger_bert(log):
+    """The rate of the summary times the step time that the time stamps show is the batch of the command."""
+    found = log.find(r"training_sequences_per_second : ([\d.]+) ")
+    value, batch = float(found[0][1][1]), int(re.search(r"train_batch_size=(\d+)", log.case["command"])[1])
+    lines = [(stamp(m[1])[0], int(m[2])) for _, m in log.find(r"^DLL (\S+ \S+) - .*Training Iteration: (\d+) ")][1:]
+    pace = (lines[-1][1] - lines[0][1]) / (lines[-1][0] - lines[0][0])
+    agree("pace", value / batch, pace, .005)
+    return result(log, [figure(value, "sequences/s"), figure(pace, "steps/s")], found, "time stamps")
+
+
+@shape("dllogger_ssd")
+def dllogger_ssd(log):
+    """The mean of the summary follows the times of the epochs."""
+    found = log.find(r"avg_img/sec : ([\d.]+) ")
+    times = [float(m[1]) for _, m in log.find(r"epoch time : ([\d.]+) s")]
+    agree("data set", float(found[0][1][1]) * statistics.fmean(times), 117266, .005)
+    return result(log, [figure(float(found[0][1][1]), "images/s")], found, "elapsed")
+
+
+@shape("nccl")
+def nccl(log):
+    """The average of the tool must be the mean of its rows; time, size and both bandwidths of a row must agree."""
+    rows = log.find(r"^ +(\d+) +\d+ +float +sum +-1 +([\d.]+) +([\d.]+) +([\d.]+) +0 +([\d.]+) +([\d.]+) +([\d.]+) +0$")
+    found = log.find(r"^# Avg bus bandwidth +: ([\d.]+)")
+    for _, m in rows[-4:]:
+        agree("algbw", int(m[1]) / float(m[2]) / 1e3, float(m[3]), .005)
+        agree("busbw", float(m[3]) * 2 * (log.workers - 1) / log.workers, float(m[4]), .005)
+    agree("average", statistics.fmean(float(m[i]) for _, m in rows for i in (4, 7)), float(found[0][1][1]), .001)
+    last = rows[-1][1]
+    return result(log, [figure(float(found[0][1][1]), "GB/s", "average bus bandwidth"),
+                        figure(float(last[4]), "GB/s", "bus bandwidth of the largest size, out of place"),
+                        figure(float(last[7]), "GB/s", "bus bandwidth of the largest size, in place"),
+                        figure(float(last[3]), "GB/s", "algorithm bandwidth of the largest size, out of place")], rows + found)
+
+
+@shape("ucc")
+def ucc(log):
+    rows = log.find(r"^ +(\d+) +(\d+) +([\d.]+) +[\d.]+ +[\d.]+ +([\d.]+) +[\d.]+ +[\d.]+$")
+    last = rows[-1][1]
+    agree("bandwidth", int(last[2]) / float(last[3]) / 1e3 * 2 * (log.workers - 1) / log.workers, float(last[4]), .002)
+    return result(log, [figure(float(last[4]), "GB/s", "bus bandwidth of the largest size"), figure(float(last[3]), "us", "largest size")], rows[-1:])
+
+
+@shape("sysbench")
+def sysbench(log):
+    """Events over the total time, as the summary states it; the lines by the second agree."""
+    found = log.find(r"events per second: +([\d.]+)")
+    value = float(found[0][1][1])
+    events, time = (float(log.find(p)[0][1][1]) for p in (r"total number of events: +(\d+)", r"total time: +([\d.]+)s"))
+    agree("events", events / time, value, .001)
+    agree("lines", steady("lines", [float(m[1]) for _, m in log.find(r"eps: ([\d.]+)")], [1] * 10), value, .002)
+    return result(log, [figure(value, "events/s")], found, "elapsed")
+
+
+@shape("fio")
+def fio(log):
+    found = log.find(r"^  read: IOPS=(\d+), BW=(\d+)MiB/s \((\d+)MB/s\)\(([\d.]+)GiB/(\d+)msec")
+    iops, mib, mb, gib, ms = (float(found[0][1][i]) for i in range(1, 6))
+    agree("total", gib * 1024 / ms * 1e3, mib, .002)
+    agree("unit", mib * 1.048576, mb, .001)
+    return result(log, [figure(mib, "MiB/s"), figure(mb, "MB/s"), figure(iops, "operations/s")], found, "elapsed")
+
+
+def mllog(log):
+    """The events of an MLPerf log: line, key, value, milliseconds, metadata."""
+    events = [(at, json.loads(m[1])) for at, m in log.find(r"^:::MLLOG (.*)")]
+    return [(at, e["key"], e["value"], e["time_ms"], e["metadata"]) for at, e in events]
+
+
+def setting(events, key):
+    return next(value for _, name, value, _, _ in events if name == key)
+
+
+def spans(events, start, stop):
+    """Pairs of a start and the next stop."""
+    begun, pairs = None, []
+    for event in events:
+        if event[1] == start:
+            begun = event
+        elif event[1] == stop and begun:
+            pairs.append((begun, event))
+            begun = None
+    return pairs
+
+
+@shape("mllog_epochs")
+def mllog_epochs(log):
+    """Samples of an epoch over the time from its start to its stop, without the evaluations inside it."""
+    events = mllog(log)
+    data, evaluations = setting(events, "train_samples"), spans(events, "eval_start", "eval_stop")
+    blocks = spans(events, "epoch_start", "epoch_stop") or spans(events, "block_start", "block_stop")
+    epochs = sum(b[0][4].get("epoch_count", 1) if b[0][1] == "block_start" else 1 for b in blocks)
+    time = sum(b[3] - a[3] for a, b in blocks) / 1e3
+    time -= sum(b[3] - a[3] for a, b in evaluations for x, y in blocks if x[3] <= a[3] and b[3] <= y[3] and x[3] < y[3]) / 1e3
+    value = data * epochs / time
+    for _, key, stated, _, _ in events:
+        if key == "tracked_stats" and "throughput" in stated:
+            agree("stated throughput", stated["throughput"], value, .003)
+    return {"figures": [figure(value, "samples/s"), figure(value / setting(events, "global_batch_size"), "steps/s")],
+            "lines": [blocks[0][0][0], blocks[-1][1][0]], "readings": epochs, "witness": "time stamps"}
+
+
+@shape("mllog_sd")
+def mllog_sd(log):
+    events = mllog(log)
+    blocks = spans(events, "block_start", "block_stop")[log.case["warmup"]:]
+    steps_done = sum(b[4]["step_num"] - a[4]["step_num"] for a, b in blocks)
+    per_second = steps_done / sum(b[3] - a[3] for a, b in blocks) * 1e3
+    value = per_second * setting(events, "global_batch_size")
+    stated = [v["throughput"] for _, key, v, _, _ in events if key == "tracked_stats"][log.case["warmup"]:]
+    agree("stated throughput", steady("stated", stated, [1] * len(stated)), value, .003)
+    return {"figures": [figure(value, "samples/s"), figure(per_second, "steps/s")], "lines": [blocks[0][0][0], blocks[-1][1][0]],
+            "readings": len(blocks), "witness": "time stamps"}
+
+
+@shape("mllog_parts")
+def mllog_parts(log):
+    """Training runs from the stop of an evaluation to the start of the next, over the part of the epoch between them."""
+    events = mllog(log)
+    marks = [e for e in events if e[1] in ("epoch_start", "eval_start", "eval_stop")]
+    parts = [(a, b) for a, b in zip(marks, marks[1:]) if b[1] == "eval_start"]
+    share = sum(b[4]["epoch_num"] - a[4]["epoch_num"] for a, b in parts)
+    value = share * setting(events, "train_samples") / sum(b[3] - a[3] for a, b in parts) * 1e3
+    return {"figures": [figure(value, "samples/s"), figure(value / setting(events, "global_batch_size"), "steps/s")],
+            "lines": [parts[0][0][0], parts[-1][1][0]], "readings": len(parts), "witness": "time stamps"}
 
 
 # --- The table of cases ---
