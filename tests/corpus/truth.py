@@ -73,13 +73,23 @@ def agree(name, left, right, tolerance):
 
 # --- The job behind a log ---
 
+def unwrap(line):
+    """A line without what a container's runtime puts around it."""
+    if match := re.match(r"\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[-+]\d\d:\d\d) std(?:out|err) [FP] ", line):
+        return line[match.end():]
+    if line.startswith('{"log":"'):
+        return json.loads(line)["log"].rstrip("\n")
+    return line
+
+
+
 class Log:
     """A log; its lines end in LF, CR LF or CR and are numbered from 1."""
 
     def __init__(self, case, entry):
         self.case, self.entry, self.workers = case, entry, entry["workers"]
-        text = (HERE / entry["file"]).read_bytes().decode("utf-8")
-        self.lines = re.split(r"\r\n|\n|\r", text)
+        text = (HERE / entry["file"]).read_bytes().decode("utf-8-sig")
+        self.lines = [unwrap(line) for line in re.split(r"\r\n|\n|\r", text)]
 
     def find(self, pattern):
         """Each line that the pattern matches: its number and the match."""
@@ -144,7 +154,8 @@ def steps(name, pattern, unit="samples", read=number, scope=None, index=None, ga
                    read(g["ms"]) / 1e3 if g.get("ms") else read(g["span"]) / every if g.get("span") else
                    read(g["span_ms"]) / 1e3 / every if g.get("span_ms") else None for g in groups]
         figures, rates, pace = [], [], None
-        amount = log.samples()
+        batch = log.case.get("batch") or {}
+        amount = log.samples() if batch.get("unit", unit) == unit else None
         if have & {"batch", "batch_w"}:
             amount = statistics.median([read(g.get("batch") or g["batch_w"]) for g in groups]) * (log.workers if "batch_w" in have else 1)
         if clocks and not gaps:
@@ -168,6 +179,8 @@ def steps(name, pattern, unit="samples", read=number, scope=None, index=None, ga
         if rates:
             if amount and "rate" not in have:
                 figures.append(figure(rates[-1] * amount, unit + "/s"))
+            if batch.get("unit", unit) != unit:
+                figures.append(figure(rates[-1] * log.samples(), batch["unit"] + "/s"))
             if tokens:
                 per_step = number(log.find(tokens)[0][1]["tokens"])
                 if "rate" in have:
@@ -281,6 +294,30 @@ table("stream", r"^Triad: +(?P<value>[\d.]+) ", "MB/s", "Triad")
 table("iperf3", r"^\[ +\d+\] +0\.00-[1-9]\d.* (?P<value>[\d.]+) Gbits/sec .*receiver", "Gb/s", "receiver")
 table("nvbandwidth", r"^SUM \S+ (?P<value>[\d.]+)", "GB/s", "sum")
 table("mle_bench", r"^\| +\d+[KMG]B +\| +(?P<value>[\d.]+)GBps", "GB/s", "bus bandwidth of the largest size")
+steps("openpcdet", r"^(?P<stamp>[-\d]+ [\d:,]+) +INFO +Train: .*Acc_iter (?P<step>\d+)")
+steps("sd_bar", r"^Epoch \d+:.*" + TQDM)
+steps("espnet", r"\] (?P<stamp>[-\d]+ [\d:,]+) \(trainer:\d+\) INFO: \d+epoch:train:\d+-(?P<step>\d+)batch: ")
+steps("lightgbm", r"\[Info\] (?P<elapsed>[\d.]+) seconds elapsed, finished iteration (?P<step>\d+)", unit="rows")
+steps("catboost", r"^(?P<step>\d+):\tlearn: .*\ttotal: (?P<elapsed>[\d.]+m?s)\t")
+steps("dgl", r"^Part \d+ \| Epoch \d+ \| Step (?P<step>\d+) \|.*Speed \(samples/sec\) (?P<rate>[\d.]+) ")
+steps("verl", r"step:(?P<step>\d+) - .*perf/time_per_step:(?P<s>[\d.]+) - perf/throughput:(?P<rate>[\d.]+)", unit="tokens")
+steps("json_lines", r'^\{"ts": "(?P<stamp>[-\dT:.]+)", "event": "train_step", "step": (?P<step>\d+), .*"value": (?P<rate>[\d.]+), "unit": "samples/s"')
+steps("csv", r"^(?P<step>\d+),\d+,[\d.]+,,[\d.]+,(?P<rate>[\d.]+),(?P<elapsed>[\d.]+)$", unit="images")
+steps("aws_fsdp", r"^0: (?P<stamp>[-\d]+ [\d:]+) I \[.*Batch (?P<step>\d+) Loss: .*Speed: (?P<rate>[\d.]+) samples/sec")
+steps("dlrm", r"^Finished training it (?P<step>\d+)/.* (?P<ms>[\d.]+) ms/it")
+steps("onmt", r"^\[(?P<stamp>[-\d]+ [\d:,]+) INFO\] Step (?P<step>\d+)/.*; (?P<rate>\d+)/ *\d+ tok/s", unit="tokens")
+steps("mae", r"^Epoch: \[\d+\]  \[ *(?P<step>\d+)/.*  time: (?P<s>[\d.]+) ")
+steps("libai", r"\[(?P<stamp>[\d/]+ [\d:]+) lb.*iteration: (?P<step>\d+)/.*  time: (?P<s>[\d.]+) s/iter .*total_throughput: (?P<rate>[\d.]+) samples/s")
+steps("paddlenlp_tr", r"^\[(?P<stamp>[-\d]+ [\d:,]+)\] .*step_idx: (?P<step>\d+),.*batch_cost: (?P<s>[\d.]+) sec, .*ips: (?P<rate>[\d.]+) words/sec", unit="words")
+steps("torchvision", r"^Epoch: \[\d+\]  \[ *(?P<step>\d+)/.*img/s: (?P<rate>[\d.]+) .* time: (?P<s>[\d.]+) ", unit="images")
+steps("apex", r"^Epoch: \[\d+\]\[(?P<step>\d+)/\d+\]\tTime (?P<s>[\d.]+) \(.*\tSpeed (?P<rate>[\d.]+) \(", unit="images")
+steps("nanotron", r"^(?P<stamp>[\d/]+ [\d:]+) \[.*iteration: (?P<step>\d+) / .*iteration_ms: (?P<ms>[\d.]+K) \| tokens_per_sec: (?P<rate>[\d.]+K) ", unit="tokens")
+steps("picotron", r"^\[rank 0\] Step: (?P<step>\d+) .* Tokens/s: +(?P<rate>[\d.]+K) ", unit="tokens")
+steps("nanogpt_plain", r"^iter (?P<step>\d+): loss \S+, time (?P<ms>[\d.]+)ms")
+steps("continental", r"^step \d+: (?P<rate>\S+) images/sec", unit="images", read=continental)
+steps("rate_line", r"^step (?P<step>\d+): (?P<rate>.+) images/sec", unit="images")
+
+table("wandb", r"^wandb: +samples_per_second (?P<value>\d[\d.]*)", "samples/s", "last value")
 
 # --- Shapes of their own ---
 
@@ -474,6 +511,98 @@ def mllog_parts(log):
             "lines": [parts[0][0][0], parts[-1][1][0]], "readings": len(parts), "witness": "time stamps"}
 
 
+@shape("colossalai")
+def colossalai(log):
+    """The summary must be samples over duration; the bar shows the same pace."""
+    found = log.find(r"^Throughput: ([\d.]+) samples/sec")
+    samples, duration = map(float, log.find(r"num_samples: (\d+), .*avg_duration: ([\d.]+)")[0][1].groups())
+    agree("summary", samples / duration, float(found[0][1][1]), .005)
+    steps_read = SHAPES["bar"](log)
+    agree("bar", steps_read["figures"][0]["value"], float(found[0][1][1]), .005)
+    return result(log, [figure(samples / duration, "samples/s"), steps_read["figures"][-1]], found, "elapsed")
+
+
+@shape("kaldi")
+def kaldi(log):
+    found = log.find(r"\[TRAINING, .*, ([\d.]+) min, processing ([\d.]+) frames per sec")
+    minutes, rate = float(found[0][1][1]), float(found[0][1][2])
+    agree("frames", float(log.find(r"AvgLoss: .*frames (\d+)")[0][1][1]) / minutes / 60, rate, .001)
+    return result(log, [figure(rate, "frames/s")], found, "elapsed")
+
+
+@shape("wav2letter")
+def wav2letter(log):
+    """One line an epoch: hours of speech over the time of its updates."""
+    found = log.find(r"^epoch: .*bch\(ms\): ([\d.]+) .*\| hrs: +([\d.]+) \| thrpt\(sec/sec\): ([\d.]+)")[log.case["warmup"]:]
+    updates = [int(m[1]) for _, m in log.find(r"nupdates: +(\d+)")]
+    for (_, m), n in zip(found, [b - a for a, b in zip(updates, updates[1:])]):
+        agree("throughput", float(m[2]) * 3600 / (n * float(m[1]) / 1e3), float(m[3]), .005)
+    per_second = 1e3 / statistics.fmean(float(m[1]) for _, m in found)
+    value = steady("thrpt", [float(m[3]) for _, m in found], [1] * len(found))
+    return result(log, [figure(value, "audio_seconds/s"), figure(per_second, "steps/s")], found, "elapsed")
+
+
+@shape("sb3")
+def sb3(log):
+    """fps is total_timesteps over the time since the start: the last table counts."""
+    found, total = log.find(r"fps +\| (\d+)"), log.find(r"total_timesteps +\| (\d+)")
+    elapsed = log.find(r"time_elapsed +\| (\d+)")
+    agree("fps", int(total[-1][1][1]) / (int(elapsed[-1][1][1]) + .5), int(found[-1][1][1]), .06)
+    return result(log, [figure(int(found[-1][1][1]), "frames/s")], found)
+
+
+@shape("rllib")
+def rllib(log):
+    times = [float(m[1]) for _, m in log.find(r"^  time_this_iter_s: ([\d.]+)")]
+    found = log.find(r"^  time_total_s: ([\d.]+)")
+    trained = [int(m[1]) for _, m in log.find(r"^  timesteps_total: (\d+)")]
+    value = trained[-1] / float(found[-1][1][1])
+    agree("iterations", trained[0] / statistics.fmean(times), value, .003)
+    return result(log, [figure(value, "timesteps/s"), figure(len(times) / sum(times), "steps/s", "iterations")], found, "elapsed")
+
+
+@shape("ray_train")
+def ray_train(log):
+    found = log.find(r"time_this_iter_s +([\d.]+)")
+    return result(log, [figure(1 / steady("iterations", [float(m[1]) for _, m in found], [1] * len(found)), "iterations/s")], found, "elapsed")
+
+
+@shape("olmo")
+def olmo(log):
+    """Values of one step are on the lines that follow its number."""
+    found = log.find(r"device/tokens_per_second=([\d,]+)")[log.case["warmup"]:]
+    batches = log.find(r"device/batches_per_second=([\d.]+)")[log.case["warmup"]:]
+    ones = [1] * len(found)
+    value = steady("tokens", [number(m[1]) for _, m in found], ones) * log.workers
+    per_second = steady("batches", [float(m[1]) for _, m in batches], ones)
+    total = [number(m[1]) for _, m in log.find(r"total_tokens=([\d,]+)")]
+    agree("tokens of a step", value / per_second, (total[-1] - total[0]) / (len(total) - 1) / 10, .005)
+    return result(log, [figure(value, "tokens/s"), figure(per_second, "steps/s")], found)
+
+
+@shape("composer")
+def composer(log):
+    def rate(key):
+        found = log.find(rf"Train throughput/{key}: ([\d.]+)")[log.case["warmup"]:]
+        return steady(key, [float(m[1]) for _, m in found], [1] * len(found)), found
+    samples, found = rate("samples_per_sec")
+    agree("device", rate("device/samples_per_sec")[0] * log.workers, samples, .001)
+    batches = rate("batches_per_sec")[0]
+    agree("batch", samples / batches, log.samples(), .001)
+    return result(log, [figure(samples, "samples/s"), figure(rate("tokens_per_sec")[0], "tokens/s"), figure(batches, "steps/s")], found)
+
+
+@shape("mllog_blocks")
+def mllog_blocks(log):
+    """Epochs of a block over the time of the block, for programs that queue their epochs."""
+    events = mllog(log)
+    blocks = spans(events, "block_start", "block_stop")
+    epochs = sum(a[4]["epoch_count"] for a, _ in blocks)
+    value = epochs * setting(events, "train_samples") / sum(b[3] - a[3] for a, b in blocks) * 1e3
+    return {"figures": [figure(value, "samples/s"), figure(value / setting(events, "global_batch_size"), "steps/s")],
+            "lines": [blocks[0][0][0], blocks[-1][1][0]], "readings": epochs, "witness": "time stamps"}
+
+
 # --- The table of cases ---
 
 def truth(case, entry):
@@ -482,10 +611,13 @@ def truth(case, entry):
 
 
 def dump(cases):
-    """One key a line, so that a difference is read easily."""
+    """A few lines for each case, so that a difference is read easily."""
     text = []
     for case in cases:
-        text.append(" {" + ",\n  ".join(f"{json.dumps(k)}: {json.dumps(v, ensure_ascii=False)}" for k, v in case.items()) + "}")
+        rest = [key for key in case if key not in ("name", "source", "about", "command", "truth")]
+        groups = [["name", "source"], ["about"], ["command"], rest, ["truth"]]
+        lines = [", ".join(f"{json.dumps(key)}: {json.dumps(case[key], ensure_ascii=False)}" for key in group if key in case) for group in groups]
+        text.append(" {" + ",\n  ".join(line for line in lines if line) + "}")
     return "[\n" + ",\n".join(text) + "\n]\n"
 
 
