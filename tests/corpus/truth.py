@@ -318,6 +318,13 @@ steps("continental", r"^step \d+: (?P<rate>\S+) images/sec", unit="images", read
 steps("rate_line", r"^step (?P<step>\d+): (?P<rate>.+) images/sec", unit="images")
 
 table("wandb", r"^wandb: +samples_per_second (?P<value>\d[\d.]*)", "samples/s", "last value")
+steps("dllogger_resnet", r"^DLL (?P<stamp>[-\d]+ [\d:.]+) - Epoch: \d+ Iteration: (?P<step>\d+) .*train.total_ips : (?P<rate>[\d.]+) ", unit="images")
+steps("dllogger_items", r"^DLL \S+ \S+ - \((?P<step>\d+), 0\) train_items_per_sec : (?P<rate>[\d.]+) ", unit="items")
+steps("paddleseg", r"^(?P<stamp>[-\d]+ [\d:]+) \[INFO\]\t\[TRAIN\] .*iter: (?P<step>\d+)/.*batch_cost: (?P<s>[\d.]+), .*ips: (?P<rate>[\d.]+) samples/sec")
+steps("yolo", r"^ +\d+/\d+ +[\d.]+G .*90/90 \[.*, +(?P<s>[\d.]+)s/it", unit="images")
+steps("step_avg", r"^step:(?P<step>\d+)/\d+ train_loss:\S+ train_time:(?P<total>\d+)ms")
+steps("maxtext_2023", r"^completed step: (?P<step>\d+), seconds: (?P<s>[\d.]+), TFLOP/s: ")
+steps("automodel", r"^(?P<stamp>[-\d]+ [\d:]+) \| INFO \| root \| step (?P<step>\d+) \|.* tps (?P<rate>[\d.]+)\(.*num_label_tokens (?P<batch>\d+)", unit="tokens")
 
 # --- Shapes of their own ---
 
