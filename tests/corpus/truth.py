@@ -26,7 +26,7 @@ class Wrong(Exception):
 
 def number(text):
     """A number with thousands separators of any kind, a decimal point and an SI suffix."""
-    match = re.fullmatch(r"([-+]?[\d,'_  \u00a0\u202f]*\.?\d+(?:[eE][-+]?\d+)?) ?([kKMG]?)", text.strip())
+    match = re.fullmatch(r"([-+]?[\d,'_ \u00a0\u202f]*\.?\d+(?:[eE][-+]?\d+)?) ?([kKMG]?)", text.strip())
     if not match:
         raise Wrong(f"{text!r} is not a number")
     digits = re.sub(r"[,'_ \u00a0\u202f]", "", match[1])
@@ -82,7 +82,6 @@ def unwrap(line):
     return line
 
 
-
 class Log:
     """A log; its lines end in LF, CR LF or CR and are numbered from 1."""
 
@@ -98,9 +97,9 @@ class Log:
             raise Wrong(f"no line matches {pattern}")
         return found
 
-    def scale(self, scope=None):
+    def scale(self):
         """The factor from what one line counts to the whole job."""
-        return self.workers if (scope or self.case.get("scope")) == "worker" else 1
+        return self.workers if self.case.get("scope") == "worker" else 1
 
     def samples(self):
         """Samples of one step of the whole job, or None."""
@@ -113,8 +112,9 @@ def figure(value, unit, of=None):
 
 
 def steady(name, values, weights):
-    """The harmonic mean; the median and the arithmetic mean must agree with it."""
+    """The harmonic mean; the median, the arithmetic mean and the mean of the second half must agree with it."""
     value = sum(weights) / sum(w / v for w, v in zip(weights, values))
+    agree(f"{name}: second half", statistics.fmean(values[len(values) // 2:]), value, .004)
     agree(f"{name}: median", statistics.median(values), value, .004)
     agree(f"{name}: mean", statistics.fmean(values), value, .004)
     return value
@@ -127,10 +127,31 @@ def shape(name):
     return register
 
 
-def steps(name, pattern, unit="samples", read=number, scope=None, index=None, gaps=False, tokens=None):
+def written(group):
+    """When a line was written: seconds since some start, and the resolution of that."""
+    if group.get("elapsed"):
+        text = group["elapsed"]
+        return clock(text), 1.0 if ":" in text else 10.0 ** -len(text.partition(".")[2].strip("smh"))
+    if group.get("total"):
+        return float(group["total"]) / 1e3, .001
+    return stamp(group["stamp"])
+
+
+def step_time(group, read, every):
+    """Seconds of one step as the line states them, or None."""
+    if group.get("per"):
+        return 1 / read(group["per"])
+    if group.get("s"):
+        return clock(group["s"])
+    if group.get("ms"):
+        return read(group["ms"]) / 1e3
+    return read(group["span"]) / every if group.get("span") else None
+
+
+def steps(name, pattern, unit="samples", read=number, gaps=False, tokens=None):
     """A log with one line per step or per some steps. Groups of the pattern that it understands:
     step number of the step; rate units/s; per steps/s; s, ms seconds or ms of one step; batch units of a step (batch_w: of
-    each worker); span, span_ms time of all steps since the previous line; stamp, elapsed, total (ms) when the line was
+    each worker); span seconds of all steps since the previous line; stamp, elapsed, total (ms) when the line was
     written. `gaps`: other work is done between the lines, so that time stamps say nothing. `tokens`: the line that says
     how many tokens a step has."""
     def function(log):
@@ -141,18 +162,13 @@ def steps(name, pattern, unit="samples", read=number, scope=None, index=None, ga
             raise Wrong(f"{name}: {len(found)} lines and {warm} of warm-up")
         have = {key for g in groups for key, text in g.items() if text is not None}
         at = [read(g["step"]) if "step" in have else i for i, g in enumerate(groups)]
-        if index:
-            at = [index(i, g) for i, g in enumerate(groups)]
         every = statistics.median([b - a for a, b in zip(at, at[1:]) if b > a] or [1])
         if any(b < a for a, b in zip(at, at[1:])):          # the numbers restart with each epoch
             at = [i * every for i in range(len(at))]
         weights = [b - a or every for a, b in zip([at[0] - every] + at, at)]
         kept = range(warm, len(found))
-        clocks = [(clock(g["elapsed"]), 1.0 if ":" in g["elapsed"] else 10.0 ** -len(g["elapsed"].partition(".")[2].strip("smh"))) if "elapsed" in have else
-                  (float(g["total"]) / 1e3, .001) if "total" in have else stamp(g["stamp"]) for g in groups] if have & {"elapsed", "total", "stamp"} else None
-        seconds = [1 / read(g["per"]) if g.get("per") else clock(g["s"]) if g.get("s") else
-                   read(g["ms"]) / 1e3 if g.get("ms") else read(g["span"]) / every if g.get("span") else
-                   read(g["span_ms"]) / 1e3 / every if g.get("span_ms") else None for g in groups]
+        clocks = [written(g) for g in groups] if have & {"elapsed", "total", "stamp"} else None
+        seconds = [step_time(g, read, every) for g in groups]
         figures, rates, pace = [], [], None
         batch = log.case.get("batch") or {}
         amount = log.samples() if batch.get("unit", unit) == unit else None
@@ -161,8 +177,11 @@ def steps(name, pattern, unit="samples", read=number, scope=None, index=None, ga
         if clocks and not gaps:
             duration = clocks[-1][0] - clocks[warm][0]
             pace, slack = (at[-1] - at[warm]) / duration, .003 + 2 * clocks[0][1] / duration
+            for i in kept[1:]:
+                if (spent := clocks[i][0] - clocks[i - 1][0]) and at[i] > at[i - 1]:
+                    agree(f"{name}: line {found[i][0]} came at another pace", (at[i] - at[i - 1]) / spent, pace, .03 + 2 * clocks[i][1] / spent)
         if "rate" in have:
-            value = steady(name, [read(groups[i]["rate"]) for i in kept], [weights[i] for i in kept]) * log.scale(scope)
+            value = steady(name, [read(groups[i]["rate"]) for i in kept], [weights[i] for i in kept]) * log.scale()
             figures.append(figure(value, unit + "/s"))
             if amount:
                 rates.append(value / amount)
@@ -197,11 +216,11 @@ def steps(name, pattern, unit="samples", read=number, scope=None, index=None, ga
     SHAPES[name] = function
 
 
-def table(name, pattern, unit, of, pick=lambda rows: rows[-1]):
-    """A sweep or a summary: the pattern gives `value`, and `pick` chooses among its rows."""
+def table(name, pattern, unit, of):
+    """A sweep or a summary: the last row that the pattern finds has the `value`."""
     def function(log):
         found = log.find(pattern)
-        line, match = pick(found)
+        line, match = found[-1]
         return {"figures": [figure(number(match["value"]), unit, of)], "lines": [line, line], "readings": len(found), "witness": "none"}
     SHAPES[name] = function
 
@@ -284,16 +303,6 @@ steps("tf_bert", r"^INFO:tensorflow:examples/sec: (?P<rate>[\d.]+)", unit="examp
 steps("mllog_steps", r':::MLLOG .*"time_ms": (?P<total>\d+).*"train_step_timing": (?P<s>[\d.]+), .*"step": (?P<step>\d+)', unit="sequences", gaps=True)
 steps("mllog_throughput", r':::MLLOG .*"time_ms": (?P<total>\d+).*"key": "throughput", "value": (?P<rate>[\d.]+), .*"step": (?P<step>\d+)')
 steps("dllogger_json", r'^DLLL .*"elapsedtime": "(?P<elapsed>[\d.]+)", "type": "LOG", "step": \[\d+, (?P<step>\d+)\], .*"train.total_ips": (?P<rate>[\d.]+)', unit="images")
-
-table("osu_latency", r"^(?P<size>\d+) +(?P<value>[\d.]+)$", "us", "largest size")
-table("osu_bw", r"^(?P<size>\d+) +(?P<value>[\d.]+)$", "MB/s", "largest size")
-table("imb", r"^ +\d+ +\d+ +[\d.]+ +[\d.]+ +(?P<value>[\d.]+)$", "us", "mean of the largest size")
-table("perftest", r"^ \d+ +\d+ +[\d.]+ +(?P<value>[\d.]+) *\t", "Gb/s", "average of the largest size")
-table("hpl", r"^WR\S+ .* (?P<value>[\d.]+e[+]\d+)$", "Gflop/s", "result")
-table("stream", r"^Triad: +(?P<value>[\d.]+) ", "MB/s", "Triad")
-table("iperf3", r"^\[ +\d+\] +0\.00-[1-9]\d.* (?P<value>[\d.]+) Gbits/sec .*receiver", "Gb/s", "receiver")
-table("nvbandwidth", r"^SUM \S+ (?P<value>[\d.]+)", "GB/s", "sum")
-table("mle_bench", r"^\| +\d+[KMG]B +\| +(?P<value>[\d.]+)GBps", "GB/s", "bus bandwidth of the largest size")
 steps("openpcdet", r"^(?P<stamp>[-\d]+ [\d:,]+) +INFO +Train: .*Acc_iter (?P<step>\d+)")
 steps("sd_bar", r"^Epoch \d+:.*" + TQDM)
 steps("espnet", r"\] (?P<stamp>[-\d]+ [\d:,]+) \(trainer:\d+\) INFO: \d+epoch:train:\d+-(?P<step>\d+)batch: ")
@@ -316,8 +325,6 @@ steps("picotron", r"^\[rank 0\] Step: (?P<step>\d+) .* Tokens/s: +(?P<rate>[\d.]
 steps("nanogpt_plain", r"^iter (?P<step>\d+): loss \S+, time (?P<ms>[\d.]+)ms")
 steps("continental", r"^step \d+: (?P<rate>\S+) images/sec", unit="images", read=continental)
 steps("rate_line", r"^step (?P<step>\d+): (?P<rate>.+) images/sec", unit="images")
-
-table("wandb", r"^wandb: +samples_per_second (?P<value>\d[\d.]*)", "samples/s", "last value")
 steps("dllogger_resnet", r"^DLL (?P<stamp>[-\d]+ [\d:.]+) - Epoch: \d+ Iteration: (?P<step>\d+) .*train.total_ips : (?P<rate>[\d.]+) ", unit="images")
 steps("dllogger_items", r"^DLL \S+ \S+ - \((?P<step>\d+), 0\) train_items_per_sec : (?P<rate>[\d.]+) ", unit="items")
 steps("paddleseg", r"^(?P<stamp>[-\d]+ [\d:]+) \[INFO\]\t\[TRAIN\] .*iter: (?P<step>\d+)/.*batch_cost: (?P<s>[\d.]+), .*ips: (?P<rate>[\d.]+) samples/sec")
@@ -325,6 +332,21 @@ steps("yolo", r"^ +\d+/\d+ +[\d.]+G .*90/90 \[.*, +(?P<s>[\d.]+)s/it", unit="ima
 steps("step_avg", r"^step:(?P<step>\d+)/\d+ train_loss:\S+ train_time:(?P<total>\d+)ms")
 steps("maxtext_2023", r"^completed step: (?P<step>\d+), seconds: (?P<s>[\d.]+), TFLOP/s: ")
 steps("automodel", r"^(?P<stamp>[-\d]+ [\d:]+) \| INFO \| root \| step (?P<step>\d+) \|.* tps (?P<rate>[\d.]+)\(.*num_label_tokens (?P<batch>\d+)", unit="tokens")
+
+
+# --- Sweeps and summaries ---
+
+table("osu_latency", r"^(?P<size>\d+) +(?P<value>[\d.]+)$", "us", "largest size")
+table("osu_bw", r"^(?P<size>\d+) +(?P<value>[\d.]+)$", "MB/s", "largest size")
+table("imb", r"^ +\d+ +\d+ +[\d.]+ +[\d.]+ +(?P<value>[\d.]+)$", "us", "mean of the largest size")
+table("perftest", r"^ \d+ +\d+ +[\d.]+ +(?P<value>[\d.]+) *\t", "Gb/s", "average of the largest size")
+table("hpl", r"^WR\S+ .* (?P<value>[\d.]+e[+]\d+)$", "Gflop/s", "result")
+table("stream", r"^Triad: +(?P<value>[\d.]+) ", "MB/s", "Triad")
+table("iperf3", r"^\[ +\d+\] +0\.00-[1-9]\d.* (?P<value>[\d.]+) Gbits/sec .*receiver", "Gb/s", "receiver")
+table("nvbandwidth", r"^SUM \S+ (?P<value>[\d.]+)", "GB/s", "sum")
+table("mle_bench", r"^\| +\d+[KMG]B +\| +(?P<value>[\d.]+)GBps", "GB/s", "bus bandwidth of the largest size")
+table("wandb", r"^wandb: +samples_per_second (?P<value>\d[\d.]*)", "samples/s", "last value")
+
 
 # --- Shapes of their own ---
 

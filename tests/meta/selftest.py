@@ -4,6 +4,9 @@ nothing in a good one."""
 import json
 import os
 import pathlib
+import shutil
+import subprocess
+import sys
 import tempfile
 import unittest
 
@@ -371,6 +374,24 @@ class SelfTest(unittest.TestCase):
                               ("`spec.steps: 3`", "no field spec.steps"), (table.replace("unit", "units"), "no field measure.steps units")):
             found, _ = usage.check_page(Known, text, {"spec", "status", "measure"})
             self.assertEqual([bad for _, bad in found], wanted, text)
+
+    def test_corpus(self):
+        corpus = pathlib.Path(__file__).resolve().parent.parent / "corpus"
+        for name, old, new, said in (("timm.log", " 621.86/s ", " 310.93/s ", "timm.log"),
+                                     ("csv_log.log", ",71.02\n", ",73.02\n", "csv_log.log: Wrong: csv: line"),
+                                     ("nccl_allreduce.log", " 210.67 ", " 190.67 ", "busbw"),
+                                     ("cases.json", '"size": 256', '"size": 128', "differ"),
+                                     ("cases.json", '"refuse": "nan", "line": 6', '"refuse": "nan", "line": 7', "run truth.py --write"),
+                                     ("cases.json", '"file": "timm.log"', '"file": "apex_validation.log"', "timm.log: no case names this file")):
+            with self.subTest(name=name, new=new), tempfile.TemporaryDirectory() as root:
+                shutil.copytree(corpus, root, dirs_exist_ok=True)
+                path = pathlib.Path(root, name)
+                text = path.read_text(encoding="utf-8")
+                self.assertIn(old, text)
+                path.write_text(text.replace(old, new, 1), encoding="utf-8")
+                result = subprocess.run([sys.executable, f"{root}/truth.py", "--check"], capture_output=True, text=True, check=False)
+                self.assertEqual(result.returncode, 1)
+                self.assertIn(said, result.stderr)
 
     def test_reading(self):
         text = 'int a; /* b\n */ char *c = "/* d */"; // e\n'
