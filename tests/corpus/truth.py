@@ -86,7 +86,7 @@ class Log:
     """A log; its lines end in LF, CR LF or CR and are numbered from 1."""
 
     def __init__(self, case, entry):
-        self.case, self.entry, self.workers = case, entry, entry["workers"]
+        self.case, self.workers, self.warmup = case, entry["workers"], case.get("warmup", 0)
         text = (HERE / entry["file"]).read_bytes().decode("utf-8-sig")
         self.lines = [unwrap(line) for line in re.split(r"\r\n|\n|\r", text)]
 
@@ -157,7 +157,7 @@ def steps(name, pattern, unit="samples", read=number, gaps=False, tokens=None):
     def function(log):
         found = log.find(pattern)
         groups = [m.groupdict() for _, m in found]
-        warm = log.case.get("warmup", 0)
+        warm = log.warmup
         if len(found) - warm < 3:
             raise Wrong(f"{name}: {len(found)} lines and {warm} of warm-up")
         have = {key for g in groups for key, text in g.items() if text is not None}
@@ -377,7 +377,7 @@ def keras_bar(log):
 @shape("keras_epoch")
 def keras_epoch(log):
     """One line for each epoch; the first epoch is warm-up."""
-    found = log.find(r"^(\d+)/\1 .*?(\d+)s (?:- )?(\d+)ms/step")[log.case["warmup"]:]
+    found = log.find(r"^(\d+)/\1 .*?(\d+)s (?:- )?(\d+)ms/step")[log.warmup:]
     for _, m in found:
         agree("epoch", int(m[1]) * int(m[3]) / 1e3, int(m[2]), .01)
     rate = 1e3 / statistics.fmean(int(m[3]) for _, m in found)
@@ -397,7 +397,7 @@ def tf_cnn(log):
 
 @shape("jax_epochs")
 def jax_epochs(log):
-    found = log.find(r"^Epoch \d+ in ([\d.]+) sec")[log.case["warmup"]:]
+    found = log.find(r"^Epoch \d+ in ([\d.]+) sec")[log.warmup:]
     return result(log, [figure(1 / steady("epochs", [float(m[1]) for _, m in found], [1] * len(found)), "epochs/s")], found)
 
 
@@ -518,11 +518,11 @@ def mllog_epochs(log):
 @shape("mllog_sd")
 def mllog_sd(log):
     events = mllog(log)
-    blocks = spans(events, "block_start", "block_stop")[log.case["warmup"]:]
+    blocks = spans(events, "block_start", "block_stop")[log.warmup:]
     steps_done = sum(b[4]["step_num"] - a[4]["step_num"] for a, b in blocks)
     per_second = steps_done / sum(b[3] - a[3] for a, b in blocks) * 1e3
     value = per_second * setting(events, "global_batch_size")
-    stated = [v["throughput"] for _, key, v, _, _ in events if key == "tracked_stats"][log.case["warmup"]:]
+    stated = [v["throughput"] for _, key, v, _, _ in events if key == "tracked_stats"][log.warmup:]
     agree("stated throughput", steady("stated", stated, [1] * len(stated)), value, .003)
     return {"figures": [figure(value, "samples/s"), figure(per_second, "steps/s")], "lines": [blocks[0][0][0], blocks[-1][1][0]],
             "readings": len(blocks), "witness": "time stamps"}
@@ -562,7 +562,7 @@ def kaldi(log):
 @shape("wav2letter")
 def wav2letter(log):
     """One line an epoch: hours of speech over the time of its updates."""
-    found = log.find(r"^epoch: .*bch\(ms\): ([\d.]+) .*\| hrs: +([\d.]+) \| thrpt\(sec/sec\): ([\d.]+)")[log.case["warmup"]:]
+    found = log.find(r"^epoch: .*bch\(ms\): ([\d.]+) .*\| hrs: +([\d.]+) \| thrpt\(sec/sec\): ([\d.]+)")[log.warmup:]
     updates = [int(m[1]) for _, m in log.find(r"nupdates: +(\d+)")]
     for (_, m), n in zip(found, [b - a for a, b in zip(updates, updates[1:])]):
         agree("throughput", float(m[2]) * 3600 / (n * float(m[1]) / 1e3), float(m[3]), .005)
@@ -599,8 +599,8 @@ def ray_train(log):
 @shape("olmo")
 def olmo(log):
     """Values of one step are on the lines that follow its number."""
-    found = log.find(r"device/tokens_per_second=([\d,]+)")[log.case["warmup"]:]
-    batches = log.find(r"device/batches_per_second=([\d.]+)")[log.case["warmup"]:]
+    found = log.find(r"device/tokens_per_second=([\d,]+)")[log.warmup:]
+    batches = log.find(r"device/batches_per_second=([\d.]+)")[log.warmup:]
     ones = [1] * len(found)
     value = steady("tokens", [number(m[1]) for _, m in found], ones) * log.workers
     per_second = steady("batches", [float(m[1]) for _, m in batches], ones)
@@ -612,7 +612,7 @@ def olmo(log):
 @shape("composer")
 def composer(log):
     def rate(key):
-        found = log.find(rf"Train throughput/{key}: ([\d.]+)")[log.case["warmup"]:]
+        found = log.find(rf"Train throughput/{key}: ([\d.]+)")[log.warmup:]
         return steady(key, [float(m[1]) for _, m in found], [1] * len(found)), found
     samples, found = rate("samples_per_sec")
     agree("device", rate("device/samples_per_sec")[0] * log.workers, samples, .001)
