@@ -45,7 +45,7 @@ use_real_python() {
 }
 
 # Which suites a build is for: build_in builds what their tests run, and no more. If it is empty,
-# it builds all; if it is `none`, it only configures.
+# it builds all; if it is `none`, it only configures; if it is `objects`, it compiles and links nothing.
 for_suites=
 
 # build_in DIR [meson option...]: configures (once) and builds; quiet unless it fails.
@@ -61,9 +61,12 @@ build_in() {
     [ "$for_suites" != none ] || return 0
     say "building $(basename "$dir")"
     ninja -C "$dir" --quiet build.ninja >&2 # with the targets as they are now
-    targets=
     # shellcheck disable=SC2086 # lists of suites and targets
-    [ -z "$for_suites" ] || targets=$(python3 "$root/script/suite_targets.py" "$dir" $for_suites)
+    case $for_suites in
+    '') targets= ;;
+    objects) targets=$(ninja -C "$dir" -t targets rule c_COMPILER) ;;
+    *) targets=$(python3 "$root/script/suite_targets.py" "$dir" $for_suites) ;;
+    esac
     # shellcheck disable=SC2086
     ninja -C "$dir" --quiet $targets >&2
 }
@@ -87,7 +90,7 @@ build_kind() {
     # lines; what a debugger needs besides takes a quarter of the time to compile.
     sanitizer) folder=build-asan linker=gold options='-Db_sanitize=address,undefined -Db_lundef=false -Ddebug=false -Dc_args=-g1' ;;
     thread) folder=build-tsan linker=gold options='-Db_sanitize=thread -Db_lundef=false -Ddebug=false -Dc_args=-g1' ;;
-    # For the warnings alone: not optimised, never run.
+    # For the warnings alone: not optimised, not linked, never run.
     warnings) folder=build-warnings options='--werror -Doptimization=0 -Ddebug=false' ;;
     esac
     build_dir=$root/$folder$suffix
@@ -96,6 +99,7 @@ build_kind() {
         [ -z "$compiler" ] || export CC="$compiler"
         # What is built for tests alone is linked in two thirds of the time.
         [ -z "$linker" ] || ! command -v "ld.$linker" >/dev/null || export CC_LD="$linker"
+        [ "$1" != warnings ] || for_suites=objects
         build_in "$build_dir" $options
     )
 }
