@@ -45,7 +45,7 @@ use_real_python() {
 }
 
 # Which suites a build is for: build_in builds what their tests run, and no more. If it is empty,
-# it builds all; if it is `none`, it only configures; if it is `objects`, it compiles and links nothing.
+# it builds all; if it is `none`, it only configures; if it is `objects`, it links nothing.
 for_suites=
 
 # build_in DIR [meson option...]: configures (once) and builds; quiet unless it fails.
