@@ -15,6 +15,14 @@
 
 #include "base/mem.h"
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define IS_SANITIZED 1
+#elif defined(__has_feature)
+#define IS_SANITIZED (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer))
+#else
+#define IS_SANITIZED 0
+#endif
+
 #define N_ROWS(array) (sizeof(array) / sizeof((array)[0]))
 
 typedef void (*test_fn)(void);

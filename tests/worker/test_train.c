@@ -7,14 +7,6 @@
 
 #define MAX_WORDS 16
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED 1
-#elif defined(__has_feature)
-#define SANITIZED (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer))
-#else
-#define SANITIZED 0
-#endif
-
 static char *program;
 static struct child child;
 
@@ -97,7 +89,7 @@ TEST(full_disk)
 }
 
 /* Sanitizers reserve terabytes of address space: no limit, no such test in their builds. */
-#if !SANITIZED
+#if !IS_SANITIZED
 TEST(no_memory)
 {
     run("train --batch 4096", NULL, (rlim_t)2 << 30);
