@@ -1,22 +1,15 @@
-#!/usr/bin/env python3
-"""README.md on the real node: the definition of "Your own script", whose template says nothing, runs in the cluster that "In a cluster" installs.
+"""README.md on a real node without benchd: the definition of "Your own script", whose template says nothing, runs in the cluster that
+"In a cluster" installs.
 
 The commands of both sections are typed as they are, but for the build, the tables of a local run, and the push of images. `python3 train.py` is
-no PyTorch here, in the image and on this machine: a shell script that prints lines like those of the page, and its image starts as root.
-
-BENCHD_BUILD_DIR names the build tree whose programs go into the images, BENCHCTL the program."""
+no PyTorch here, in the image and on this machine: a shell script that prints lines like those of the page, and its image starts as root."""
 import os
 import pathlib
 import re
-import sys
 
 import mkimage
 import tap
-from machine import why_not
-from node import Node
-
-sys.path.insert(0, str(tap.ROOT / "tests" / "docs"))
-import typed
+import typed   # test_first_cluster_run.py has put its folder on the path
 
 PAGE = (tap.ROOT / "README.md").read_text(encoding="utf-8")
 IMAGE = "docker.io/registry/ddp:1"   # as containerd names registry/ddp:1
@@ -47,7 +40,7 @@ def section(heading):
 
 
 def shell(node):
-    folder, programs = node.dir / "clone", node.dir / "programs"
+    folder, programs = node.dir / "readme", node.dir / "readme-programs"
     for made in (folder, programs):
         made.mkdir()
     (folder / "manifests").symlink_to(tap.ROOT / "manifests")
@@ -72,27 +65,18 @@ def type_all(t, sh, commands):
     return lines
 
 
-def main():
-    tap.skip_if(why_not())
-    t = tap.Tap()
+def check(t, node):
+    """Of a node that has the image of benchd."""
     own, cluster = section("Your own script"), section("In a cluster")
     t.equal((["benchctl", "benchctl", "benchctl"], ["kubectl", "kubectl", "kubectl", "benchctl"]),
             tuple([command.split()[0] for command in commands] for commands in (own, cluster)), "the commands of both sections")
-    with Node(namespace=None) as node:
-        k = node.cluster.kubectl
-        node.load("benchd")
-        node.load_archive(mkimage.make_busybox(IMAGE, node.dir / "ddp.tar", ["/bin/sh"], {"/bin/python3": PROGRAM.encode()}))
-        node.local_volume("benchd")
-        with shell(node) as sh:
-            printed = type_all(t, sh, own[:2] + cluster)
-            rows = [line.split()[:2] for line in printed if re.match(r" +[12] +\d", line)]
-            t.equal([["1", "6400"], ["2", "12800"]], rows, "each worker reads 32 samples in 5 ms, as its lines say")
-            log = type_all(t, sh, ["benchctl logs latest --point 0"])
-            t.match(rf"user {mkimage.USER} CapBnd: 0+ NoNewPrivs: 1 Seccomp: 2\n", "\n".join(log), "its program has no rights")
-        level = k("get", "namespace", "benchd", "-o", r"jsonpath={.metadata.labels.pod-security\.kubernetes\.io/enforce}").stdout
-        t.equal("restricted", level, "the namespace enforces what the template does not mention")
-    return t.done()
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    node.load_archive(mkimage.make_busybox(IMAGE, node.dir / "ddp.tar", ["/bin/sh"], {"/bin/python3": PROGRAM.encode()}))
+    node.local_volume("readme")
+    with shell(node) as sh:
+        printed = type_all(t, sh, own[:2] + cluster)
+        rows = [line.split()[:2] for line in printed if re.match(r" +[12] +\d", line)]
+        t.equal([["1", "6400"], ["2", "12800"]], rows, "each worker reads 32 samples in 5 ms, as its lines say")
+        log = type_all(t, sh, ["benchctl logs latest --point 0"])
+        t.match(rf"user {mkimage.USER} CapBnd: 0+ NoNewPrivs: 1 Seccomp: 2\n", "\n".join(log), "its program has no rights")
+    level = node.cluster.kubectl("get", "namespace", "benchd", "-o", r"jsonpath={.metadata.labels.pod-security\.kubernetes\.io/enforce}").stdout
+    t.equal("restricted", level, "the namespace enforces what the template does not mention")

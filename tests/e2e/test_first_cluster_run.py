@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """docs/first-cluster-run.md, typed line by line on the real node: each command ends well, and prints what the page says but for numbers,
-names and the width of columns. The images are those of the build tree, and the node has no StorageClass, so the volume is made by hand.
+names and the width of columns. After it, on the same node, what README.md says (readme.py). The images are those of the build tree, and the node has no StorageClass, so the volume is made by hand.
 
 BENCHD_BUILD_DIR names the build tree whose programs go into the images, BENCHCTL the program."""
 import os
@@ -14,6 +14,7 @@ from machine import why_not
 from node import Node
 
 sys.path.insert(0, str(tap.ROOT / "tests" / "docs"))
+import readme
 import typed
 
 PAGE = tap.ROOT / "docs" / "first-cluster-run.md"
@@ -101,6 +102,7 @@ def main():
         t.ok(page.ours is not None and len(page.steps) > 12, "the whole page was typed", page.steps)
         left = node.cluster.kubectl("get", "namespaces,customresourcedefinitions", "-o", "name").stdout.split()
         t.equal([], [name for name in left if "benchd" in name], "and nothing of it is left in the cluster")
+        readme.check(t, node)
     return t.done()
 
 

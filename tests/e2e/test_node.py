@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """The real node leaves nothing behind, nor does one that is joined to it, and benchworker trains on it in pods made from the shipped template.
-It ends by SIGTERM and by kill -9 of all that belongs to it; with --long in two more ways.
+It ends by kill -9 of all that belongs to it; with --long in three more ways.
 
 BENCHD_BUILD_DIR names the build tree whose benchworker goes into the image.
 """
@@ -236,7 +236,7 @@ def main():
     if "--long" in sys.argv[1:]:
         check_end(t, "normal end", lambda child: child.stdin.close())
         check_end(t, "kill -9", lambda child: child.kill())
-    check_end(t, "SIGTERM", lambda child: child.terminate())
+        check_end(t, "SIGTERM", lambda child: child.terminate())
     check_end(t, "kill -9, keeper too", kill_with_keeper)
     with Node(namespace=None) as node:
         k = node.cluster.kubectl

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Systems that know nothing of benchd, in pods of a real node: an Open MPI program with a launcher and two workers that
-run sshd, and a JAX script with two workers; and a Job of pods that train. Their figures come from their own log lines.
+run sshd, and a JAX script with two workers; and a Job of pods that train. Their figures come from their own log lines. benchd is a pod of the node, installed, replaced and removed
+as README.md says.
 
 BENCHD_BUILD_DIR names the build tree whose programs go into the images, BENCHCTL the program. Both programs run as in the
 namespace of manifests/: not as root, without capabilities."""
@@ -16,7 +17,7 @@ import dockerfile
 import machine
 import mkimage
 import tap
-from cluster import becomes
+from cluster import CRD, becomes
 from node import Node
 from user import GONE_S, NS, User
 from user import definition as trains
@@ -50,6 +51,7 @@ for i in range(30):
         print(f"[{i + 1}/30] loss={loss:.4f} {batch * jax.process_count() / (time.monotonic() - began):,.1f} examples/sec", flush=True)
 print(f"done on {jax.process_count()} processes", flush=True)
 """
+PROXY = "/api/v1/namespaces/benchd/services/benchd:http/proxy"
 PROGRAMS = {"train_mpi.py": MPI, "train_jax.py": JAX}
 
 
@@ -161,12 +163,42 @@ def check_job(t, user):
     user.gone("job: and no pod of one", "pods", "--selector=batch.kubernetes.io/job-name")
 
 
+def check_pod(t, k):
+    pods = json.loads(k("get", "pods", "--selector=app.kubernetes.io/component=controller", "-o", "json").stdout)["items"]
+    t.equal([("Running", 0)], [(pod["status"]["phase"], pod["status"]["containerStatuses"][0]["restartCount"])
+                               for pod in pods], "one pod, never restarted")
+    t.equal("Bound", k("get", "pvc", "benchd", "-o", "jsonpath={.status.phase}").stdout, "its volume is bound")
+    for path in ("/healthz", "/readyz"):
+        done = k("get", "--raw", PROXY + path, check=False)
+        t.equal((0, ""), (done.returncode, done.stderr), f"{path} through the API server's proxy")
+
+
+def check_store_survives(t, k, folder):
+    t.ok((folder / "results.db").exists(), "the store lies on the volume", list(folder.iterdir()))
+    k("delete", "pod", "--selector=app.kubernetes.io/component=controller")
+    done = k("rollout", "status", "deployment/benchd", "--timeout=200s", check=False)
+    t.equal(0, done.returncode, "a deleted pod is replaced")
+    t.ok((folder / "results.db").exists(), "and the store is still there", list(folder.iterdir()))
+
+
+def check_removal(t, k):
+    for what in (("-k", tap.ROOT / "manifests"), ("-f", CRD)):
+        done = k("delete", *what, "--timeout=200s", check=False)
+        t.equal((0, ""), (done.returncode, done.stderr), f"kubectl delete {what[0]}")
+    left = k("get", "namespaces,customresourcedefinitions", "-o", "name").stdout.split()
+    t.equal([], [name for name in left if "benchd" in name], "no namespace and no kind is left")
+    t.equal("", k("get", "pods", "--all-namespaces", "-o", "name").stdout, "no pod is left")
+
+
 def main():
     t = tap.Tap()
     tap.skip_if(machine.why_not() or bare_root.why_not())
     archive = dockerfile.archive("systems", pathlib.Path(__file__).with_name("systems.Dockerfile"))
     with Node(namespace=None) as node:
         node.install()
+        k = node.cluster.kubectl
+        check_pod(t, k)
+        check_store_survives(t, k, node.dir / "volumes" / "benchd")
         node.load_archive(archive)
         user = User(t, node)
         user.k("create", "-n", NS, "-f", "-", stdin=json.dumps({
@@ -174,6 +206,7 @@ def main():
         check_mpi(t, user)
         check_jax(t, user)
         check_job(t, user)
+        check_removal(t, k)
     return t.done()
 
 
