@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """script/bench controller: benchd on a real API server, with simulated nodes (KWOK) and every figure next to its bar.
 
-  gang   160 pods of one point: benchd, a bare loop of libcurl, JobSet and the training operator in turn; the next trial
+  gang   160 pods of one point: benchd, a bare loop of libcurl and JobSet in turn; the next trial
   scale  10,000 pods, a run of 10,000 points, 10,000 pods of others: memory, etcd's bytes
   soak   1,000 runs in a row: memory, descriptors, objects
 
@@ -26,7 +26,7 @@ def parse(argv):
                               ("points", 10000, "of the run of scale"), ("runs", 1000, "of soak")):
         parser.add_argument(f"--{name}", type=int, default=value, metavar="N", help=f"{text} (default {value})")
     parser.add_argument("--look", action="append", choices=scale.LOOKS, help="of scale: only this one; may be repeated (default: all)")
-    parser.add_argument("--no-peers", dest="peers", action="store_false", help="gang without JobSet and the training operator")
+    parser.add_argument("--no-peers", dest="peers", action="store_false", help="gang without JobSet")
     parser.add_argument("--json", metavar="FILE", help="keeps every round, and goes on after those that it has")
     options = parser.parse_args(argv)
     if min(options.rounds, options.pods, options.points, options.runs) < 1:

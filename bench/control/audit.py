@@ -12,7 +12,6 @@ rules:
   - {group: "", resources: [pods]}
   - {group: benchd.io, resources: [benchmarkruns]}
   - {group: jobset.x-k8s.io, resources: [jobsets]}
-  - {group: kubeflow.org, resources: [tfjobs]}
 - level: Metadata
   verbs: [patch, update]
   resources: [{group: "", resources: [pods/status]}]

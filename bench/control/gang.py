@@ -1,4 +1,4 @@
-"""gang: one point of 160 pods on simulated nodes, by benchd, by a bare loop and by other controllers in turn; and how long
+"""gang: one point of 160 pods on simulated nodes, by benchd, by a bare loop and by JobSet in turn; and how long
 the nodes are empty between two trials."""
 import functools
 import statistics
@@ -62,7 +62,7 @@ def turn(where, rival, index):
 def rounds(options, wanted):
     """A row for each round that is wanted."""
     with plane.Plane(NODES, functools.partial(plane.steered, last_s=LAST_S)) as where:
-        who = [kind(where) for kind in rivals.RIVALS if options.peers or not issubclass(kind, rivals.Peer)]
+        who = [kind(where) for kind in rivals.RIVALS if options.peers or kind is not rivals.JobSet]
         for i in wanted:
             row = {"load": [process.load()]}
             for rival in (who[k] for k in order(len(who), i)):
@@ -81,8 +81,7 @@ def ratio(rows, key, peer, own="benchd"):
 def bars(rows):
     found = [Bar(f"{FIGURES[key]}, over the bare loop's", ratio(rows, key, "bare"), bar, "<=")
              for key, bar in (("created_s", CREATED), ("running_s", RUNNING), ("api_cpu_s", API_CPU))]
-    found += [Bar(f"{text}, over that of {peer}", ratio(rows, key, peer), 1, "<")
-              for peer in ("jobset", "training-operator") for key, text in FIGURES.items()]
+    found += [Bar(f"{text}, over JobSet's", ratio(rows, key, "jobset"), 1, "<") for key, text in FIGURES.items()]
     found.append(Bar("all Running with exclusiveNodes, over that without", ratio(rows, "running_s", "benchd", "exclusive"), EXCLUSIVE, "<="))
     found.append(Bar("last container's end to the next trial's first pod, s",
                      Spread.of([row["next_s"] for row in rows]) if rows else None, NEXT_S, "<="))

@@ -1,4 +1,4 @@
-"""Who makes the pods of a point: benchd, a bare loop, and other controllers with their rates lifted.
+"""Who makes the pods of a point: benchd, a bare loop, and JobSet with its rate lifted.
 
 Each is started for its turn alone, makes one pod first, so that its connections are open and its caches full, and ends."""
 import contextlib
@@ -84,9 +84,10 @@ class Bare:
         return contextlib.nullcontext()
 
 
-class Peer:
-    """A program of tests/e2e/kubernetes, with its kind."""
-    name = resource = group = version = kind = None
+class JobSet:
+    """Its own program, of tests/e2e/kubernetes. What its webhook would fill in is written out: without the webhook it is faster."""
+    name, resource = "jobset", "jobsets"
+    path = "/apis/jobset.x-k8s.io/v1alpha2/namespaces/benchd/jobsets"
 
     def __init__(self, where):
         self.where = where
@@ -102,12 +103,16 @@ class Peer:
     def pid(self):
         return self.process.pid
 
-    @property
-    def path(self):
-        return f"/apis/{self.group}/{self.version}/namespaces/benchd/{self.resource}"
-
     def options(self):
-        return ()
+        certs, config = self.where.folder / "jobset-certs", self.where.folder / "jobset.yaml"
+        certs.mkdir(exist_ok=True)
+        for name, file in (("tls.crt", "apiserver.crt"), ("tls.key", "apiserver.key")):
+            (certs / name).write_bytes((self.where.cluster.dir / "pki" / file).read_bytes())
+        config.write_text("apiVersion: config.jobset.x-k8s.io/v1alpha1\nkind: Configuration\n"
+                          "internalCertManagement: {enable: false}\nleaderElection: {leaderElect: false}\n"
+                          f"webhook: {{port: {plane.free_port()}, host: 127.0.0.1, certDir: {certs}}}\n")
+        return (f"-config={config}", "-metrics-bind-address=0", f"-health-probe-bind-address=127.0.0.1:{plane.free_port()}",
+                f"-kube-api-qps={RATE}", f"-kube-api-burst={RATE}")
 
     @contextlib.contextmanager
     def running(self):
@@ -127,33 +132,8 @@ class Peer:
             self.process.wait()
 
     def make(self, job, counts):
-        self.where.api.call("POST", self.path, {"apiVersion": f"{self.group}/{self.version}", "kind": self.kind,
+        self.where.api.call("POST", self.path, {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet",
                                                 "metadata": {"name": job}, "spec": self.spec(counts)})
-
-    def spec(self, counts):
-        raise NotImplementedError
-
-    def prefix(self, job):
-        return f"{job}-"
-
-    def remove(self, job):
-        self.where.api.call("DELETE", f"{self.path}/{job}?propagationPolicy=Background")
-
-
-class JobSet(Peer):
-    """Its own program. What its webhook would fill in is written out: without the webhook it is faster."""
-    name, resource, group, version, kind = "jobset", "jobsets", "jobset.x-k8s.io", "v1alpha2", "JobSet"
-
-    def options(self):
-        certs, config = self.where.folder / "jobset-certs", self.where.folder / "jobset.yaml"
-        certs.mkdir(exist_ok=True)
-        for name, file in (("tls.crt", "apiserver.crt"), ("tls.key", "apiserver.key")):
-            (certs / name).write_bytes((self.where.cluster.dir / "pki" / file).read_bytes())
-        config.write_text("apiVersion: config.jobset.x-k8s.io/v1alpha1\nkind: Configuration\n"
-                          "internalCertManagement: {enable: false}\nleaderElection: {leaderElect: false}\n"
-                          f"webhook: {{port: {plane.free_port()}, host: 127.0.0.1, certDir: {certs}}}\n")
-        return (f"-config={config}", "-metrics-bind-address=0", f"-health-probe-bind-address=127.0.0.1:{plane.free_port()}",
-                f"-kube-api-qps={RATE}", f"-kube-api-burst={RATE}")
 
     def spec(self, counts):
         def job(count):
@@ -164,19 +144,14 @@ class JobSet(Peer):
                 "network": {"enableDNSHostnames": True, "publishNotReadyAddresses": True},
                 "replicatedJobs": [{"name": role, "replicas": 1, "template": job(count)} for role, count in counts.items()]}
 
+    def prefix(self, job):
+        return f"{job}-"
 
-class TrainingOperator(Peer):
-    """Its TFJob reconciler in a main of ours (tests/e2e/kubernetes/training-operator): its own has no flag for the rate."""
-    name, resource, group, version, kind = "training-operator", "tfjobs", "kubeflow.org", "v1", "TFJob"
-
-    def spec(self, counts):
-        pod = {"spec": {"containers": [{**CONTAINER, "name": "tensorflow"}]}}
-        kinds = {"pserver": "PS", "trainer": "Worker"}
-        return {"tfReplicaSpecs": {kinds[role]: {"replicas": count, "restartPolicy": "Never", "template": pod}
-                                   for role, count in counts.items()}}
+    def remove(self, job):
+        self.where.api.call("DELETE", f"{self.path}/{job}?propagationPolicy=Background")
 
 
-RIVALS = (Benchd, Exclusive, Bare, JobSet, TrainingOperator)
+RIVALS = (Benchd, Exclusive, Bare, JobSet)
 
 
 def measured(found, rival, job, cpu):

@@ -3,7 +3,7 @@
 #
 # Makes sure that the pinned programs of these modules exist; prints the folders that hold them, one
 # a line. The modules: etcd, kube (control plane, kubelet and kubectl), kwok (simulated nodes),
-# coredns; jobset, kueue, trainer and training-operator, whose kinds and webhooks are beside bin;
+# coredns; jobset, kueue and trainer, whose kinds and webhooks are beside bin;
 # helm, for the chart, and of prometheus-operator the kinds alone; krew, for the plugin of kubectl.
 # Without a name: etcd and kube. With --find it builds nothing and exits 1 where one is missing.
 #
@@ -175,10 +175,6 @@ build() { # module
         copy trainer github.com/kubeflow/trainer/v2 crd.yaml 'manifests/base/crds/trainer.*.yaml'
         copy trainer github.com/kubeflow/trainer/v2 webhooks.yaml manifests/base/webhook/manifests.yaml
         copy trainer github.com/kubeflow/trainer/v2 runtimes.yaml manifests/base/runtimes/torch_distributed.yaml
-        ;;
-    training-operator)
-        compile training-operator . ""
-        copy training-operator github.com/kubeflow/training-operator crd.yaml manifests/base/crds/kubeflow.org_tfjobs.yaml
         ;;
     esac
     mv -T "$work/out" "$final"

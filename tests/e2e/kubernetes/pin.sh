@@ -1,8 +1,8 @@
 #!/bin/bash
-# pin.sh   Writes go.mod and go.sum of the twelve modules in this folder anew from versions.env. Run
+# pin.sh   Writes go.mod and go.sum of the ten modules in this folder anew from versions.env. Run
 # by hand to change a version.
 #
-# They are twelve, because they ask for different versions of the same packages. The staging modules
+# They are ten, because they ask for different versions of the same packages. The staging modules
 # of k8s.io/kubernetes stand in its own go.mod as v0.0.0 with local replacements, which a consumer
 # does not inherit: here each is replaced by its published v0.<minor>.<patch>.
 set -euo pipefail
@@ -14,7 +14,7 @@ staging_version=v0.${K8S_VERSION#1.}
 go mod download "k8s.io/kubernetes@v$K8S_VERSION"
 upstream=$(go env GOMODCACHE)/k8s.io/kubernetes@v$K8S_VERSION/go.mod
 cobra_version=$(sed -n 's#^[[:space:]]*github.com/spf13/cobra \(v[^ ]*\).*#\1#p' "$upstream")
-rm -f {etcd,kube,kwok,coredns,jobset,kueue,trainer,training-operator,helm,krew,prometheus-operator}/go.sum
+rm -f {etcd,kube,kwok,coredns,jobset,kueue,trainer,helm,krew,prometheus-operator}/go.sum
 {
     printf 'module kube-tools\n\n'
     grep '^go ' "$upstream"
@@ -51,9 +51,6 @@ trainer=github.com/kubeflow/trainer/v2
 printf 'module trainer-peer\n\n%s\n\ntool %s\n\nrequire %s v%s\n' \
     "$go_line" $trainer/cmd/trainer-controller-manager $trainer "$TRAINER_VERSION" > trainer/go.mod
 (cd trainer && go get -tool "$trainer/cmd/trainer-controller-manager@v$TRAINER_VERSION")
-printf 'module training-operator-peer\n\n%s\n\nrequire github.com/kubeflow/training-operator v%s\n' \
-    "$go_line" "$TRAINING_OPERATOR_VERSION" > training-operator/go.mod
-(cd training-operator && go list -mod=mod -deps . > /dev/null)
 printf 'module helm-tools\n\n%s\n\ntool helm.sh/helm/v4/cmd/helm\n\nrequire helm.sh/helm/v4 v%s\n' \
     "$go_line" "$HELM_VERSION" > helm/go.mod
 (cd helm && go get -tool "helm.sh/helm/v4/cmd/helm@v$HELM_VERSION")
