@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""benchmarks/profiles/*/train.py: how replicas join, with stand-ins for the frameworks."""
+"""benchmarks/profiles/*/train.py: what they do without a framework; cli/frameworks runs them with theirs."""
 import concurrent.futures
 import contextlib
 import gzip
@@ -32,45 +32,6 @@ def script(profile, name="train"):
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
-
-
-def replica(training, index=0):
-    return types.SimpleNamespace(training=training, index=index, seed=7)
-
-
-class PyTorch(unittest.TestCase):
-    def setUp(self):
-        self.torch = mock.MagicMock()
-
-    def distribute(self, training, index=0):
-        return script("pytorch", "vgg16").distribute(
-            self.torch, "the network", replica(training, index), types.SimpleNamespace(type="cpu"))
-
-    def test_a_worker_alone_exchanges_nothing(self):
-        self.assertEqual("the network", self.distribute(1))
-        self.assertEqual([], self.torch.mock_calls)
-
-    def test_ranks_exchange_by_gloo(self):
-        model = self.distribute(2, index=1)
-        self.torch.distributed.init_process_group.assert_called_once_with("gloo")
-        parallel = self.torch.nn.parallel.DistributedDataParallel
-        self.assertIs(parallel.return_value, model)
-        self.assertEqual(("the network",), parallel.call_args.args)
-        self.assertIs(False, parallel.call_args.kwargs["broadcast_buffers"])  # batch norm counts by itself, as Fluid's
-
-    def test_only_gpus_have_tf32(self):
-        devices, failed = script("pytorch", "devices"), mock.Mock(side_effect=SystemExit)
-        for device, precision, is_allowed in (("cpu", "fp32", False), ("cuda", "tf32", True), ("cuda", "bf16", False)):
-            devices.set_precision(self.torch, types.SimpleNamespace(type=device), precision, types.SimpleNamespace(fail=failed))
-            self.assertEqual([is_allowed] * 2, [self.torch.backends.cudnn.allow_tf32, self.torch.backends.cuda.matmul.allow_tf32])
-        with self.assertRaises(SystemExit):
-            devices.set_precision(self.torch, types.SimpleNamespace(type="cpu"), "tf32", types.SimpleNamespace(fail=failed))
-        failed.assert_called_once_with(2, "precision tf32: PyTorch sees no GPU, and CPUs have no tf32")
-
-    def test_each_rank_drops_others(self):
-        self.distribute(2, index=0)
-        self.distribute(2, index=1)
-        self.assertEqual([mock.call(7), mock.call(8)], self.torch.manual_seed.call_args_list)
 
 
 class ImageNet(unittest.TestCase):
@@ -287,23 +248,6 @@ class FleetX(unittest.TestCase):
                               env=os.environ | {"BENCHD_MODEL": "fleetx", "NET": "ctr"})
         says = "NET is 'ctr'; this script has 'resnet50', 'vgg16', 'bert-base', 'bert-large', 'transformer-base' only"
         self.assertEqual((2, says), (done.returncode, json.loads(done.stdout.splitlines()[0])["message"]))
-
-
-class Paddle(unittest.TestCase):
-    def setUp(self):
-        self.paddle = mock.MagicMock()
-
-    def distribute(self, training, index=0):
-        return script("paddle", "data_parallel").distribute(self.paddle, "the network", replica(training, index))
-
-    def test_a_worker_alone_exchanges_nothing(self):
-        self.assertEqual("the network", self.distribute(1))
-        self.assertEqual([], self.paddle.mock_calls)
-
-    def test_ranks_are_data_parallel_and_drop_others(self):
-        self.assertIs(self.paddle.DataParallel.return_value, self.distribute(2, index=1))
-        self.paddle.distributed.init_parallel_env.assert_called_once_with()
-        self.paddle.seed.assert_called_once_with(8)
 
 
 class TensorFlow(unittest.TestCase):
