@@ -2,8 +2,8 @@
 """The files of script/release. The Debian packages: no complaint of lintian, installed and run in a bare Debian, and purged
 without a trace. The wheel: wheel_checks.py. The others: release_checks.py.
 
-With --long all is compiled a second time, in another folder and without ccache: the same bytes; and the scripts of docs/own-script.md are
-measured with PyTorch and Keras (own_scripts.py). That takes some minutes of CPU time.
+With --long all is compiled a second time, in another folder and without ccache: the same bytes; auditwheel reads the wheel; and the
+scripts of docs/own-script.md are measured with PyTorch and Keras (own_scripts.py). That takes some minutes of CPU time.
 """
 import hashlib
 import os
@@ -152,7 +152,7 @@ def check_purge(t, root, before):
 
 def main():
     tap.skip_if(why_not())
-    t = tap.Tap()
+    t, is_long = tap.Tap(), "--long" in sys.argv[1:]
     check_control(t)
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
@@ -161,7 +161,7 @@ def main():
         debs = {path.name.split("_")[0]: path for path in built.values() if path.suffix == ".deb"}
         if sorted(debs) != NAMES:
             return t.done()
-        if "--long" in sys.argv[1:]:
+        if is_long:
             check_twice(t, folder, pinned, built)
         check_lintian(t, debs.values())
         out = pathlib.Path(name) / "release"
@@ -170,8 +170,8 @@ def main():
         release_checks.check_schema(t, out)
         available = [*dependencies(debs), "python3-venv"]
         with bare_root.BareRoot(available) as root:
-            wheel_checks.check(t, out, root, int(pinned["SOURCE_DATE_EPOCH"]))
-        if "--long" in sys.argv[1:]:
+            wheel_checks.check(t, out, root, int(pinned["SOURCE_DATE_EPOCH"]), is_long)
+        if is_long:
             own_scripts.check(t, next(out.glob("benchd-*.whl")))
         with bare_root.BareRoot(available) as root:
             release_checks.check_plugin(t, out, root)
