@@ -16,7 +16,7 @@
 #include "base/parse.h"
 #include "base/splitmix.h"
 #include "core/record.h"
-#include "load/run_result.h"
+#include "load/loaded_run.h"
 #include "spec/run_def.h"
 #include "spec/spec_load.h"
 #include "store/store.h"

@@ -14,7 +14,6 @@
 #include "base/vec_sorted.h"
 #include "base/vec_walk.h"
 #include "load/archive_run.h"
-#include "load/archive_store.h"
 
 #define RETRY_NS (5 * INT64_C(1000000000))
 #define RETRY_DOUBLINGS_MAX 6                 /* to 320 s */

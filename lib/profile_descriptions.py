@@ -17,7 +17,7 @@ def main():
     profiles = sorted(map(row, map(pathlib.Path, files)))
     descriptions, families = ("".join(f'    {{"{profile[0]}", "{profile[i]}"}},\n' for profile in profiles) for i in (1, 2))
     pathlib.Path(out).write_text(
-        '/* Made by profile_descriptions.py. */\n#include "spec/shipped_profiles.h"\n\n'
+        '/* Made by profile_descriptions.py. */\n#include "spec/profile.h"\n\n'
         f"const struct embedded profile_descriptions[] = {{\n{descriptions}}};\n"
         f"const struct embedded profile_families[] = {{\n{families}}};\n"
         f"const size_t profile_descriptions_count = {len(files)};\n", encoding="utf-8")

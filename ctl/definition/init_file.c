@@ -11,7 +11,7 @@
 #include "base/str.h"
 #include "base/vec_walk.h"
 #include "base/whole_file.h"
-#include "spec/devices.h"
+#include "spec/matrix.h"
 #include "spec/name.h"
 
 /* ---- the profile ---- */

@@ -13,7 +13,7 @@
 #include "base/whole_file.h"
 #include "ctl/runs/find.h"
 #include "ctl/cli/this_machine.h"
-#include "spec/shipped_profiles.h"
+#include "spec/profile.h"
 
 /* Returns the interpreter of a peer that has these pins (the bytes of requirements.txt):
  * ${XDG_CACHE_HOME:-~/.cache}/benchd/peers/NAME-HASH/bin/python. `script/bench peers install NAME`

@@ -14,7 +14,7 @@
 #include "ctl/import/archive_file.h"
 #include "ctl/local/local_store.h"
 #include "ctl/runs/show.h"
-#include "load/archive_store.h"
+#include "load/archive_run.h"
 #include "report/json_text.h"
 
 static enum exit_code put_failed(int r, const struct err *err)

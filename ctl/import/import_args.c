@@ -10,7 +10,7 @@
 #include "base/vec_walk.h"
 #include "core/link.h"
 #include "ctl/cli/cli.h"
-#include "spec/builtin.h"
+#include "spec/spec.h"
 #include "spec/name.h"
 
 static const char *const fix_form =

@@ -9,7 +9,6 @@
 #include "base/vec_walk.h"
 #include "core/json_field.h"
 #include "ctl/cli/cli.h"
-#include "spec/builtin.h"
 #include "spec/spec.h"
 
 /* ---- points ---- */

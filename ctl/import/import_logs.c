@@ -20,7 +20,6 @@
 #include "logparse/guess.h"
 #include "logparse/shipped_rules.h"
 #include "result/result_build.h"
-#include "spec/builtin.h"
 #include "spec/log_rule.h"
 #include "spec/name.h"
 #include "spec/spec.h"

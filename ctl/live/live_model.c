@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 #include "base/vec_walk.h"
-#include "core/throughput.h"
+#include "core/summary.h"
 #include "decide/policy_wait.h"
 #include "stats/stats.h"
 #include "spec/stop_rule.h"

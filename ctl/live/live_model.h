@@ -53,7 +53,7 @@ void live_model_record(struct live_model *m, const struct replica_id *id,
                        const struct record *record);
 
 /* Of a succeeded attempt, over all its trainers, in what the definition wants; NaN when one of them
- * left no usable summary (core/throughput.h). *ret_unit: "samples", "batches", "GB"; static. */
+ * left no usable summary (core/summary.h). *ret_unit: "samples", "batches", "GB"; static. */
 double live_model_throughput(const struct live_model *m, const struct attempt_row *row,
                              const char **ret_unit);
 /* Samples/s or batches/s of the running attempt over all its trainers; 0, without a unit: no step

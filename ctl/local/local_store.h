@@ -4,7 +4,7 @@
 
 #include "ctl/cli/cli.h"
 #include "ctl/runs/run_word.h"
-#include "load/run_result.h"
+#include "load/loaded_run.h"
 #include "result/result.h"
 #include "store/store.h"
 

@@ -6,7 +6,7 @@
 #include "ctl/cli/cli.h"
 #include "ctl/runs/listing.h"
 #include "ctl/runs/run_word.h"
-#include "load/run_result.h"
+#include "load/loaded_run.h"
 #include "result/result.h"
 
 /* What is listed. All zero: every run in the store or in the namespace. */

@@ -12,7 +12,7 @@
 #include "ctl/cli/human.h"
 #include "ctl/runs/show.h"
 #include "report/json_text.h"
-#include "store/run_list.h"
+#include "store/run_document.h"
 
 void listing_done(struct listing *list)
 {

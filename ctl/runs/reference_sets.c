@@ -11,7 +11,7 @@
 #include "core/json_field.h"
 #include "ctl/runs/find.h"
 #include "ctl/runs/show.h"
-#include "reference/shipped_sets.h"
+#include "reference/reference.h"
 #include "report/table.h"
 
 static enum exit_code open_file(const char *path, struct reference **ret)

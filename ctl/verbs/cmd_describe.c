@@ -1,7 +1,7 @@
 /* benchctl describe RUN: what it is, where it ran, what happened. */
 #include "base/clock.h"
 #include "core/attempt_json.h"
-#include "core/json_lists.h"
+#include "core/json_field.h"
 #include "ctl/runs/describe.h"
 #include "ctl/runs/show.h"
 #include "ctl/verbs/verbs.h"

@@ -18,8 +18,8 @@
 #include "ctl/runs/progress.h"
 #include "ctl/verbs/verbs.h"
 #include "logparse/shipped_rules.h"
-#include "reference/shipped_sets.h"
-#include "spec/shipped_profiles.h"
+#include "reference/reference.h"
+#include "spec/profile.h"
 
 #define TIME_LIMIT_S 1
 

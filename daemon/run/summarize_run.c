@@ -4,7 +4,7 @@
 #include <uv.h>
 
 #include "base/mem.h"
-#include "load/run_result.h"
+#include "load/loaded_run.h"
 #include "result/threshold.h"
 
 static bool has_mute_trial(const struct result *result)

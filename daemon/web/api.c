@@ -10,11 +10,9 @@
 #include "base/str.h"
 #include "core/attempt_json.h"
 #include "core/json_field.h"
-#include "core/json_lists.h"
 #include "daemon/web/site.h"
 #include "result/result_json.h"
 #include "store/run_document.h"
-#include "store/run_list.h"
 
 #define API_VERSION "benchd.io/v1alpha1"
 #define NOT_GIVEN (-1)

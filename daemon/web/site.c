@@ -3,7 +3,7 @@
 
 #include "base/str.h"
 #include "base/vec_walk.h"
-#include "load/run_result.h"
+#include "load/loaded_run.h"
 #include "result/result_build.h"
 
 /* What the daemon knows of a run is newer than what it wrote into the store. */

@@ -35,24 +35,30 @@ static bool needs_quotes(const char *s)
     return *s == '\0';
 }
 
-static void put_value(struct buf *b, const char *s)
+/* A control character becomes a backslash, `control` and two hexadecimal digits. */
+static void put_quoted(struct buf *b, const char *s, const char *control)
 {
-    if (!needs_quotes(s)) {
-        buf_puts(b, s);
-        return;
-    }
     buf_putc(b, '"');
     for (const char *p = s; *p != '\0'; p++) {
+        if (ascii_is_control(*p)) {
+            buf_printf(b, "\\%s%02x", control, (unsigned)(unsigned char)*p);
+            continue;
+        }
         if (*p == '"' || *p == '\\') {
             buf_putc(b, '\\');
-            buf_putc(b, *p);
-        } else if (ascii_is_control(*p)) {
-            buf_printf(b, "\\x%02x", (unsigned)(unsigned char)*p);
-        } else {
-            buf_putc(b, *p);
         }
+        buf_putc(b, *p);
     }
     buf_putc(b, '"');
+}
+
+static void put_value(struct buf *b, const char *s)
+{
+    if (needs_quotes(s)) {
+        put_quoted(b, s, "x");
+    } else {
+        buf_puts(b, s);
+    }
 }
 
 /* Keys and the message are ours, values come from outside and may be no UTF-8. */
@@ -60,18 +66,7 @@ static void put_json_string(struct buf *b, const char *s)
 {
     struct buf clean = BUF_INIT;
     buf_put_utf8(&clean, s, strlen(s));
-    buf_putc(b, '"');
-    for (const char *p = buf_cstr(&clean); *p != '\0'; p++) {
-        if (*p == '"' || *p == '\\') {
-            buf_putc(b, '\\');
-            buf_putc(b, *p);
-        } else if (ascii_is_control(*p)) {
-            buf_printf(b, "\\u%04x", (unsigned)(unsigned char)*p);
-        } else {
-            buf_putc(b, *p);
-        }
-    }
-    buf_putc(b, '"');
+    put_quoted(b, buf_cstr(&clean), "u00");
     buf_done(&clean);
 }
 

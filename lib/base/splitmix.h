@@ -1,5 +1,5 @@
 /* Pseudo-random numbers that are a pure function of their seed: splitmix64 (Vigna), as specified in
- * docs/contracts/order.md. Used by spec/order.c, stats/significance.c and kube/retry.c. */
+ * docs/contracts/order.md. Used by spec/run_def.c, stats/significance.c and kube/retry.c. */
 #pragma once
 
 #include <stdint.h>

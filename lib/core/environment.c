@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "base/mem.h"
+#include "core/record.h"
 
 json_t *environment_parse(const char *text)
 {
@@ -30,4 +31,25 @@ double environment_number(const json_t *environment, const char *key)
 {
     const json_t *number = json_object_get(environment, key);
     return json_is_number(number) ? json_number_value(number) : NAN;
+}
+
+static void set_known(json_t *o, const char *key, const char *value)
+{
+    json_t *text = value == NULL ? NULL : json_string(value); /* also NULL if it is not UTF-8 */
+    if (text != NULL) {
+        (void)json_object_set_new(o, key, text); /* fails without memory only */
+    }
+}
+
+char *environment_add(const char *environment_json, const char *node, const char *image_id)
+{
+    if (node == NULL && image_id == NULL) {
+        return environment_json == NULL ? NULL : xstrdup(environment_json);
+    }
+    json_t *o = environment_json == NULL ? json_object() : json_loads(environment_json, 0, NULL);
+    set_known(o, "node", node);
+    set_known(o, "image_id", image_id);
+    char *text = record_environment_canonical(o);
+    json_decref(o);
+    return text;
 }

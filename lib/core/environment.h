@@ -13,3 +13,8 @@ const char *environment_text(const json_t *environment, const char *key);
 char *environment_any_text(const json_t *environment, const char *key);
 /* A number; NaN: not said, or no number. */
 double environment_number(const json_t *environment, const char *key);
+
+/* Adds where a replica ran, and on what, to the environment of its start record (NULL: none came):
+ * the keys that only the launcher knows (docs/contracts/record.md), which override what the replica
+ * says. NULL means that the launcher does not know. Owned; NULL if nothing is known. */
+char *environment_add(const char *environment_json, const char *node, const char *image_id);

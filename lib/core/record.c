@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "core/series.h"
 
 #define MESSAGE_MAX_BYTES 4096
 

@@ -19,6 +19,9 @@ enum role {
 extern const char *const role_names[ROLE_COUNT];
 const char *role_to_string(enum role role); /* "pserver", "trainer", "worker", "launcher" */
 int role_from_string(const char *s);        /* enum role, or -EINVAL */
+/* The role that has the attempt's figures in a gang of these sizes: a launcher, else workers, else
+ * trainers. */
+enum role role_leading(const uint32_t sizes[static ROLE_COUNT]);
 /* Does a role of a gang of these sizes end the attempt and have its figures? */
 bool role_leads(enum role role, const uint32_t sizes[static ROLE_COUNT]);
 

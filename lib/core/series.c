@@ -1,5 +1,5 @@
-/* Logarithmic u16 codes in base64, see series.h. */
-#include "core/series.h"
+/* Logarithmic u16 codes in base64, see record_members.h. */
+#include "core/record_members.h"
 
 #include <errno.h>
 #include <math.h>

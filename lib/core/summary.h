@@ -4,6 +4,7 @@
 #pragma once
 
 #include "base/err.h"
+#include "core/phase.h"
 #include "core/record.h"
 #include "core/replica.h"
 
@@ -28,3 +29,14 @@ int summary_read(const char *line, const struct replica_id *id, struct summary *
  * Nothing in it is owned. */
 int summary_read_usable(const char *line, const struct replica_id *id, struct summary *ret,
                         struct err *err);
+
+/* The throughput of a trial, of the row that the store keeps of its attempt, for decisions that
+ * depend on it and the live view. lib/result/trial_result.c makes the same figure of all that it
+ * knows of the replicas, and says why it is missing.
+ * NaN: the attempt did not succeed, a replica that leads (role.h) left no usable summary, or their
+ * units do not add up. `sizes`: how many replicas of each role the point has. */
+double throughput_of_attempt(const struct attempt_row *row,
+                             const uint32_t sizes[static ROLE_COUNT]);
+/* The unit of that throughput. Where that is NaN, it means nothing. */
+enum summary_unit throughput_unit_of_attempt(const struct attempt_row *row,
+                                             const uint32_t sizes[static ROLE_COUNT]);

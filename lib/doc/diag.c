@@ -42,14 +42,14 @@ void diag_set_fix(struct diag *diag, const char *fix)
     diag->fix = clean_copy(fix);
 }
 
-void diags_add_va(struct diags *d, const char *origin, struct mark mark, const char *path,
-                  const char *fix, const char *fmt, va_list ap)
+void diags_add_text(struct diags *d, const char *origin, struct mark mark, const char *path,
+                    const char *fix, char *message_take)
 {
+    _cleanup_(freep) char *message = message_take;
     if (d->list.len == DIAGS_MAX) {
         d->n_dropped++;
         return;
     }
-    _cleanup_(freep) char *message = xvasprintf(fmt, ap);
     *vec_push(&d->list) = (struct diag){mark, clean_copy(origin), clean_copy(path),
                                         clean_copy(message), clean_copy(fix)};
 }
@@ -57,10 +57,7 @@ void diags_add_va(struct diags *d, const char *origin, struct mark mark, const c
 void diags_add_from(struct diags *d, const char *origin, struct mark mark, const char *path,
                     const char *fix, const char *fmt, ...)
 {
-    va_list ap;
-    va_start(ap, fmt);
-    diags_add_va(d, origin, mark, path, fix, fmt, ap);
-    va_end(ap);
+    diags_add_text(d, origin, mark, path, fix, xasprintf_rest(fmt));
 }
 
 /* "": the file that is read, or a value without a place. */

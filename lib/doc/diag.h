@@ -4,8 +4,6 @@
  * them all in the style  file:line:column: path: message  + source line + caret + "fix: ...". */
 #pragma once
 
-#include <stdarg.h>
-
 #include "base/buf.h"
 #include "base/vec.h"
 
@@ -46,9 +44,9 @@ void diags_add_from(struct diags *d, const char *origin, struct mark mark, const
 #define diags_add(d, ...) diags_add_from(d, NULL, __VA_ARGS__)
 /* Another fix for one of them; copied and cleaned in the same way. */
 void diag_set_fix(struct diag *diag, const char *fix);
-void diags_add_va(struct diags *d, const char *origin, struct mark mark, const char *path,
-                  const char *fix, const char *fmt, va_list ap)
-    __attribute__((format(printf, 6, 0)));
+/* The same with a message that was made, which is taken. */
+void diags_add_text(struct diags *d, const char *origin, struct mark mark, const char *path,
+                    const char *fix, char *message_take);
 /* Appends what `from` holds to d, except what d already has (same place and message). */
 void diags_move(struct diags *d, struct diags *from);
 /* All diagnostics, sorted by place, each with its source line and a caret. `text` is the file's

@@ -85,31 +85,10 @@ static const char *first_step(const char *at)
 
 /* ---- checking ---- */
 
-/* Names what kubectl accepts there and this file does not. */
 static int refuse(const char *condition, const char *at, const char *expected, struct err *err)
 {
-    static const struct {
-        const char *text, *what;
-    } others[] = {{"?", "this filter"},
-                  {":", "a slice"},
-                  {",", "a list of names or indexes"},
-                  {"-", "an index from the end"},
-                  {".", "a search below (..)"},
-                  {"*", "'*' outside brackets"},
-                  {"range ", "range"},
-                  {"\"", "a text in quotes"},
-                  {"'", "a text in quotes"},
-                  {"\\", "a backslash"},
-                  {"(", "a function"},
-                  {"@", "@"}};
-    const size_t column = (size_t)(at - condition) + 1;
-    for (size_t i = 0; i < COUNT_OF(others); i++) {
-        if (str_has_prefix(at, others[i].text)) {
-            return err_set(err, EINVAL, "character %zu: %s is not supported", column,
-                           others[i].what);
-        }
-    }
-    return err_set(err, EINVAL, "character %zu: expected %s", column, expected);
+    return err_set(err, EINVAL, "character %zu: expected %s", (size_t)(at - condition) + 1,
+                   expected);
 }
 
 /* ---- values ---- */

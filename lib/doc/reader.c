@@ -60,10 +60,9 @@ char *place_path(const struct place *place)
     return buf_take(&path);
 }
 
-static __attribute__((format(printf, 5, 0))) void complain_at(struct diags *d,
-                                                              const struct place *place,
-                                                              bool at_key, const char *fix,
-                                                              const char *fmt, va_list ap)
+/* Returns false. */
+static bool complain_at(struct diags *d, const struct place *place, bool at_key, const char *fix,
+                        char *message_take)
 {
     const struct place *there = nearest(place);
     at_key = at_key || there != place;
@@ -75,27 +74,20 @@ static __attribute__((format(printf, 5, 0))) void complain_at(struct diags *d,
         origin = there->node->origin;
     }
     _cleanup_(freep) char *path = place_path(place);
-    diags_add_va(d, origin, mark, path, fix, fmt, ap);
+    diags_add_text(d, origin, mark, path, fix, message_take);
+    return false;
 }
 
 bool reader_complain(struct diags *d, const struct place *place, const char *fix, const char *fmt,
                      ...)
 {
-    va_list ap;
-    va_start(ap, fmt);
-    complain_at(d, place, false, fix, fmt, ap);
-    va_end(ap);
-    return false;
+    return complain_at(d, place, false, fix, xasprintf_rest(fmt));
 }
 
 bool reader_complain_key(struct diags *d, const struct place *place, const char *fix,
                          const char *fmt, ...)
 {
-    va_list ap;
-    va_start(ap, fmt);
-    complain_at(d, place, true, fix, fmt, ap);
-    va_end(ap);
-    return false;
+    return complain_at(d, place, true, fix, xasprintf_rest(fmt));
 }
 
 const char *suggest_name(const char *word, const char *const *candidates, size_t n)
@@ -116,19 +108,16 @@ static const char *complain_unknown_key(struct diags *d, const struct place *pla
                                         const struct field *fields, size_t n)
 {
     const char **names = xcalloc(n + 1, sizeof(*names));
-    size_t n_names = 0;
     for (size_t i = 0; i < n; i++) {
-        if (fields[i].rule != FIELD_UNSUPPORTED) {
-            names[n_names++] = fields[i].name;
-        }
+        names[i] = fields[i].name;
     }
     struct buf fix = BUF_INIT;
-    const char *meant = suggest_name(place->key, names, n_names);
+    const char *meant = suggest_name(place->key, names, n);
     if (meant != NULL) {
         buf_printf(&fix, "did you mean '%s'?", meant);
     } else {
         buf_puts(&fix, "allowed: ");
-        put_names(&fix, names, n_names);
+        put_names(&fix, names, n);
     }
     reader_complain_key(d, place, buf_cstr(&fix), "unknown field '%s'", place->key);
     buf_done(&fix);
@@ -145,10 +134,8 @@ static struct field *parse_fields(const char *const *names, size_t *ret_n)
     }
     struct field *fields = xnew_array(struct field, n + 1);
     for (size_t i = 0; i < n; i++) {
-        const enum field_rule rule = names[i][0] == '*'   ? FIELD_REQUIRED
-                                     : names[i][0] == '!' ? FIELD_UNSUPPORTED
-                                                          : FIELD_OPTIONAL;
-        fields[i] = (struct field){names[i] + (rule != FIELD_OPTIONAL), rule};
+        const bool is_required = names[i][0] == '*';
+        fields[i] = (struct field){names[i] + is_required, is_required};
     }
     *ret_n = n;
     return fields;
@@ -171,21 +158,17 @@ bool read_map(struct diags *d, const struct place *place, const char *const *nam
     }
     _cleanup_(freep) bool *is_meant = xnew_array(bool, n + 1);
     place_each (child, place) {
-        const struct field *field = array_find(fields, n, it, str_eq(it->name, child.key));
-        if (field == NULL) {
+        if (array_find(fields, n, it, str_eq(it->name, child.key)) == NULL) {
             const char *meant = complain_unknown_key(d, &child, fields, n);
             for (size_t k = 0; meant != NULL && k < n; k++) {
                 is_meant[k] |= str_eq(fields[k].name, meant);
             }
-        } else if (field->rule == FIELD_UNSUPPORTED) {
-            reader_complain_key(d, &child, "remove it", "'%s' is not supported by this version",
-                                child.key);
         }
     }
     for (size_t i = 0; i < n; i++) {
         struct place child = place_get(place, fields[i].name);
         /* A misspelt one is one mistake. */
-        if (fields[i].rule == FIELD_REQUIRED && child.node == NULL && !is_meant[i]) {
+        if (fields[i].is_required && child.node == NULL && !is_meant[i]) {
             _cleanup_(freep) char *fix = xasprintf("add '%s: ...'", fields[i].name);
             reader_complain(d, &child, fix, "required field '%s' is missing", fields[i].name);
         }

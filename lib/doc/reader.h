@@ -39,20 +39,19 @@ bool reader_complain(struct diags *d, const struct place *place, const char *fix
 bool reader_complain_key(struct diags *d, const struct place *place, const char *fix,
                          const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 
-enum field_rule { FIELD_OPTIONAL, FIELD_REQUIRED, FIELD_UNSUPPORTED };
 struct field { /* as the listener of struct diags hears of it */
     const char *name;
-    enum field_rule rule;
+    bool is_required;
 };
 
 /* The candidate that the word probably means: another case, or up to two typos. NULL: none. */
 const char *suggest_name(const char *word, const char *const *candidates, size_t n);
 
-/* Checks that it is a map with these keys only, and with all required ones. Reports unknown,
- * unsupported and missing keys; a missing one not where an unknown one is its misspelling. False:
+/* Checks that it is a map with these keys only, and with all required ones. Reports unknown
+ * and missing keys; a missing one not where an unknown one is its misspelling. False:
  * it is not a map (reported) or absent; do not read its fields. */
 bool read_map(struct diags *d, const struct place *place, const char *const *fields);
-/* The fields of a map: a required one has '*' before its name, an unsupported one '!'. */
+/* The fields of a map: a required one has '*' before its name. */
 #define FIELDS(...) ((const char *const[]){__VA_ARGS__, NULL})
 /* Checks that it is a list of 1 to `max` items. False: it is not (reported), or it is absent. */
 bool read_list(struct diags *d, const struct place *place, size_t max);

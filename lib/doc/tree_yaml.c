@@ -45,10 +45,7 @@ static struct mark to_mark(yaml_mark_t mark)
 static __attribute__((format(printf, 4, 5))) int complain(struct loader *l, struct mark mark,
                                                           const char *fix, const char *fmt, ...)
 {
-    va_list ap;
-    va_start(ap, fmt);
-    diags_add_va(l->diags, NULL, mark, buf_cstr(&l->path), fix, fmt, ap);
-    va_end(ap);
+    diags_add_text(l->diags, NULL, mark, buf_cstr(&l->path), fix, xasprintf_rest(fmt));
     l->n_errors++;
     return -EINVAL;
 }

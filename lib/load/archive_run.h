@@ -28,3 +28,14 @@ int archive_run_check(const struct archive *a, const struct loaded_run *run, str
  * of the rows. Borrowed. */
 const struct buf *archive_run_next_log(const struct archive *a, const struct replica_id *id,
                                        size_t *at);
+
+/* Runs of a store as archives, and archives as runs of a store. The caller's thread must have the
+ * store for itself. */
+
+/* The file of a run that has ended, as `benchctl export` writes it. `near` as for archive_new.
+ * -ENOENT: it is not there any more; -E2BIG. */
+int archive_store_pack(struct store *s, const char *uid, const char *near, struct buf *out,
+                       struct err *err);
+/* The run of an archive that was checked, whole or not at all, by the name in its row. -EEXIST. */
+int archive_store_put(struct store *s, const struct archive *a, const struct loaded_run *run,
+                      struct err *err);

@@ -10,7 +10,6 @@
 #include "base/vec_walk.h"
 #include "pod/expand.h"
 #include "pod/ssh_key.h"
-#include "spec/template_rules.h"
 #include "spec/profile.h"
 #include "spec/system_template.h"
 

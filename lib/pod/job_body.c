@@ -10,7 +10,6 @@
 #include "doc/json_path.h"
 #include "doc/json_pointer.h"
 #include "pod/body.h"
-#include "spec/job_kinds.h"
 #include "spec/job_template.h"
 
 const json_t *job_of_point(const struct run_def *def, uint32_t point)

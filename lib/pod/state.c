@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/text.h"
-#include "core/placement.h"
+#include "core/environment.h"
 #include "core/summary.h"
 
 static void fail(struct pod_state *s, enum failure_class failure)
@@ -431,5 +431,5 @@ void pod_state_done(struct pod_state *state)
 
 char *pod_state_environment(const struct pod_state *state, const char *environment_json)
 {
-    return placement_add(environment_json, state->node, state->image_id);
+    return environment_add(environment_json, state->node, state->image_id);
 }

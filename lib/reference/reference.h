@@ -1,6 +1,6 @@
 /* Figures that others published, as data (docs/references.md): a set has tables, a table has rows
  * and columns. Sets that ship are YAML files in benchmarks/reference, compiled into the programs
- * (shipped_sets.h). A set also has what follows from its figures, such as speedups, and a test
+ * (reference_shipped). A set also has what follows from its figures, such as speedups, and a test
  * (tests/ctl/test_reference.py) computes that of the shipped sets again. All texts of a set are
  * borrowed from its document. Pure: text in, structs out. */
 #pragma once
@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "base/vec.h"
+#include "doc/embedded.h"
 #include "doc/tree.h"
 
 struct reference_notes { /* a vector (base/vec.h) */
@@ -180,3 +181,12 @@ int reference_decimals(double value, int digits);
 /* Return SIZE_MAX if there is no such row or column. */
 size_t reference_find_row(const struct reference_table *t, const char *name);
 size_t reference_find_column(const struct reference_table *t, double column);
+
+/* The sets of benchmarks/reference, compiled in: they print without a file and a network. */
+extern const struct embedded reference_shipped[]; /* sorted by name */
+extern const size_t reference_shipped_count;
+
+/* Returns NULL if no set of this name ships. Owned. */
+struct reference *reference_shipped_load(const char *name);
+/* Returns the shipped name that was probably meant, or NULL. */
+const char *reference_shipped_suggest(const char *name);

@@ -6,7 +6,6 @@
 
 #include "core/environment.h"
 #include "core/json_field.h"
-#include "core/json_lists.h"
 #include "core/summary.h"
 #include "result/figure_json.h"
 #include "result/nodes.h"

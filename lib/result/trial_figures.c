@@ -34,7 +34,7 @@ static uint64_t bits_of(double value)
     return bits;
 }
 
-#define CODES_PER_OCTAVE 2048.0 /* of a summary's step times (core/series.h) */
+#define CODES_PER_OCTAVE 2048.0 /* of a summary's step times (core/series.c) */
 
 static double time_of(uint64_t code)
 {

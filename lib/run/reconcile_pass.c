@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "base/vec_walk.h"
 #include "core/noise_rule.h"
-#include "core/throughput.h"
+#include "core/summary.h"
 #include "decide/policy_end.h"
 #include "decide/policy_overlap.h"
 #include "decide/reconcile.h"

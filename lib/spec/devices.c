@@ -1,5 +1,4 @@
-/* See devices.h. */
-#include "spec/devices.h"
+/* See matrix.h. */
 
 #include <string.h>
 

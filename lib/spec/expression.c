@@ -1,6 +1,6 @@
-/* See expression.h. Precedence climbing; every name is looked up, so a wrong one is found whatever
+/* See matrix.h. Precedence climbing; every name is looked up, so a wrong one is found whatever
  * the values are. */
-#include "spec/expression.h"
+#include "spec/matrix.h"
 
 #include <errno.h>
 #include <string.h>

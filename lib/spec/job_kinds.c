@@ -1,5 +1,5 @@
-/* See job_kinds.h. */
-#include "spec/job_kinds.h"
+/* See job_template.h. */
+#include "spec/job_template.h"
 
 #include <string.h>
 

@@ -7,8 +7,6 @@
 #include "base/str.h"
 #include "core/fact_texts.h"
 #include "doc/json_pointer.h"
-#include "spec/builtin.h"
-#include "spec/job_kinds.h"
 #include "spec/matrix.h"
 #include "spec/spec.h"
 

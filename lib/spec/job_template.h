@@ -1,5 +1,5 @@
 /* A system that is a job object: a Job, a JobSet, a TrainJob or another kind of job_kinds.c. What
- * its definition says of the object (docs/job-objects.md) stays JSON, as job_read.c has checked it;
+ * its definition says of the object (docs/job-objects.md) stays JSON, as spec_job.c has checked it;
  * here is the object of a point. Pure. */
 #pragma once
 
@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "core/role.h"
 #include "doc/reader.h"
+#include "spec/system_template.h"
 
 struct point;
 struct spec;
@@ -37,6 +38,20 @@ int job_point_template(const struct spec *spec, const struct point *point, enum 
 /* Does the object get a number or name of the sweep? `spec` says which role counts by it. */
 bool job_takes(const struct spec *spec, const json_t *job, const char *name);
 
-/* job_read.c: checks what a definition, or with `is_profile` a profile, says of a job object, and
+/* spec_job.c: checks what a definition, or with `is_profile` a profile, says of a job object, and
  * gives it as JSON; without `template` where something was noted. NULL: absent or no map. Owned. */
 json_t *job_read(struct diags *d, const struct place *place, bool is_profile);
+
+/* In job_kinds.c: the kinds of objects that benchd makes for a system that is a job object. benchd
+ * makes them for every account that may create a BenchmarkRun, so it refuses all other kinds.
+ * Called when a definition is read, and for each object before it is sent: parameters may have set
+ * anything. */
+enum job_use { JOB_ITSELF, JOB_EXTRA }; /* job.template; an item of job.objects */
+
+/* 0, or -EINVAL and the problem: of kind and apiVersion alone, and of a whole object as its
+ * definition has it. */
+int job_kind_check(const json_t *object, enum job_use use, struct template_problem *ret);
+int job_object_check(const json_t *object, enum job_use use, struct template_problem *ret);
+/* May the path lead to a part of a pod template, without containers? An override of a TrainJob is
+ * one. */
+bool job_kind_has_part_at(const json_t *object, const char *path);

@@ -10,9 +10,7 @@
 #include "base/parse.h"
 #include "base/str.h"
 #include "base/vec_walk.h"
-#include "spec/builtin.h"
-#include "spec/devices.h"
-#include "spec/expression.h"
+#include "spec/spec.h"
 #include "spec/profile.h"
 
 struct expansion {
@@ -561,7 +559,7 @@ enum role point_training_role(const struct point *point)
 
 enum role point_leading_role(const struct point *point)
 {
-    return point->replicas[ROLE_LAUNCHER] > 0 ? ROLE_LAUNCHER : point_training_role(point);
+    return role_leading(point->replicas);
 }
 
 uint32_t point_training_replicas(const struct point *point)

@@ -92,3 +92,24 @@ void rules_describe(const struct spec *spec, const struct matrix *m, struct buf 
 int64_t point_busy_threads(const struct point *point);
 /* The first point with the most of them. */
 const struct point *matrix_busiest(const struct matrix *m);
+
+/* In devices.c: accelerators that a pod asks for. */
+#define DEVICES_MAX 1024 /* of a replica */
+
+/* Of one replica of that role at these parameters, by the limits of its template (nvidia.com/gpu,
+ * amd.com/gpu, a MIG device, ...). 0: none, or only claims, which do not say how many they have.
+ * *ret_slices: some are parts of a device (MIG, or shared in turns). -1: the limit *ret_wrong,
+ * owned, is not a number from 0 to DEVICES_MAX. */
+int64_t devices_of_template(const struct spec *spec, const struct system *system, enum role role,
+                            const struct params *params, bool *ret_slices, char **ret_wrong);
+
+/* In expression.c: whole-number expressions over the values of a point, as sweep.require has them:
+ * "tp * pp * dp == devices", "batch_size % workers == 0 && pp < 8". As in C: || && == != < <= > >=
+ * + - * / % ! and parentheses, 64 bits. */
+/* False: there is no such name, or it has no whole number. */
+typedef bool (*expression_value_fn)(const void *ctx, const char *name, int64_t *ret);
+
+/* -EINVAL: it is not an expression, or a name in it has no value; -ERANGE: a divisor is below 1 or
+ * a number out of range, and no && or || was decided before it. err says where. */
+int expression_eval(const char *text, expression_value_fn value_of, const void *ctx, int64_t *ret,
+                    struct err *err);

@@ -12,7 +12,6 @@
 #include "spec/job_template.h"
 #include "spec/name.h"
 #include "spec/rendezvous.h"
-#include "spec/shipped_profiles.h"
 #include "spec/spec_parts.h"
 
 #define TEXT_MAX 1024

@@ -11,6 +11,7 @@
 #include "base/err.h"
 #include "core/role.h"
 #include "doc/diag.h"
+#include "doc/embedded.h"
 #include "spec/spec.h"
 
 #define PROFILE_NATIVE "benchworker"
@@ -69,3 +70,15 @@ struct node; /* doc/tree.h */
  * its arguments, unless the system has a command for the role itself. A definition that was merged
  * stays as it is. With `profiles` NULL the shipped ones alone are known. */
 void profiles_merge(const struct profiles *profiles, struct node *definition);
+
+/* The profiles that are part of every program: those that only say how processes find each other.
+ * Their texts are benchmarks/profiles/NAME/profile.yaml. */
+extern const struct embedded shipped_profiles[]; /* sorted by name */
+extern const size_t shipped_profiles_count;
+
+/* What each profile of benchmarks/profiles is, in a line: its `description`. A run's definition
+ * names profiles and does not have their files, so code that shows a run looks here. */
+extern const struct embedded profile_descriptions[]; /* sorted by name */
+extern const size_t profile_descriptions_count;
+/* Their families, ",PyTorch,Gloo,"; "" without. As many, in the same order. */
+extern const struct embedded profile_families[];

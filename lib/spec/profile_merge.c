@@ -7,7 +7,6 @@
 #include "base/vec_walk.h"
 #include "doc/tree.h"
 #include "spec/profile.h"
-#include "spec/shipped_profiles.h"
 
 /* Owned; NULL: none ships with that name. */
 static struct profile *load_shipped(const char *name)

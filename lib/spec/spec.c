@@ -68,6 +68,20 @@ const struct parameter *spec_find_parameter(const struct spec *spec, const char 
     return vec_find(&spec->parameters, it, str_eq(it->name, name));
 }
 
+const struct builtin builtins[BUILTIN_COUNT] = {
+    {"batch_size", 1, BATCH_SIZE_MAX, -1},
+    {"link", 0, 0, -1},
+    {"pservers", 1, SPEC_MAX_IMPORTED, ROLE_PSERVER},
+    {"threads", 1, THREADS_MAX, -1},
+    {"trainers", 1, SPEC_MAX_IMPORTED, ROLE_TRAINER},
+    {"workers", 1, SPEC_MAX_IMPORTED, ROLE_WORKER},
+};
+
+const struct builtin *builtin_find(const char *name)
+{
+    return array_find(builtins, BUILTIN_COUNT, it, str_eq(it->name, name));
+}
+
 void command_done(struct command *command)
 {
     vec_free(&command->words);

@@ -47,7 +47,7 @@ struct sweep {
     VEC(struct axis) axes;     /* grid, zip: sorted by name */
     VEC(struct params) points; /* points */
     VEC(struct params) exclude;
-    VEC(char *) require; /* expressions (expression.h); points that fail one are left out */
+    VEC(char *) require; /* expressions (expression.c); points that fail one are left out */
 };
 
 /* How gradients are exchanged. */
@@ -81,10 +81,9 @@ struct system {
     char *profile;
     size_t item;              /* of the definition's list, which may have others that are wrong */
     struct exchange exchange; /* its own, or the workload's */
-    bool has_own_exchange;
-    struct log_rule *log;    /* owned; NULL: its replicas write records */
-    json_t *job;             /* of job_template.h, owned; NULL: benchd makes its pods, of */
-    struct launch all_roles; /* what it runs, */
+    struct log_rule *log;     /* owned; NULL: its replicas write records */
+    json_t *job;              /* of job_template.h, owned; NULL: benchd makes its pods, of */
+    struct launch all_roles;  /* what it runs, */
     struct launch of_role[ROLE_COUNT]; /* goes before that of all roles */
     bool has_launcher;                 /* it has a launcher, of its own or of its profile */
     VEC(struct system_patch) patches;
@@ -293,3 +292,17 @@ extern const char *const unit_names[2];      /* "Samples", "Batches" */
 extern const char *const rules_names[3];     /* "None", "mlbench-1a", ... */
 extern const char *const clean_pod_policy_names[4];
 extern const char *const addressing_names[3];
+
+/* The names that a sweep may use without a declaration in spec.parameters. */
+#define BATCH_SIZE_MAX (INT64_C(1) << 31)
+#define NATIVE_BATCH_MAX 65536 /* as benchworker has it */
+#define THREADS_MAX 1024
+
+struct builtin {
+    const char *name;
+    int64_t min, max; /* of a number; 0 and 0: a text that core/link.h reads */
+    int counts;       /* the enum role of which it is the number of replicas; -1: none */
+};
+#define BUILTIN_COUNT 6
+extern const struct builtin builtins[BUILTIN_COUNT];
+const struct builtin *builtin_find(const char *name); /* NULL: none */

@@ -4,7 +4,6 @@
 #include "base/str.h"
 #include "base/vec_walk.h"
 #include "doc/json_pointer.h"
-#include "spec/builtin.h"
 #include "spec/spec_internal.h"
 
 static bool has_unknown_name(const struct reading *r, const struct node *map)

@@ -65,10 +65,6 @@ bool spec_read_exchange(struct reading *r, const struct place *place, bool is_na
 void spec_check_modes(struct reading *r);
 /* spec_systems.c, after the workload: a system without an exchange has the workload's. */
 void spec_read_system_exchanges(struct reading *r);
-/* spec_repeats.c */
-void spec_read_repeats(struct reading *r);
-/* Is there a confidence? Another than THRESHOLD_CONFIDENCE is noted. */
-bool spec_read_confidence(struct diags *diags, const struct place *map, const char *fix);
 /* spec_trace.c: whether trainers compute, and how long layers take that they do not; the check
  * compares this with the sweep, the steps and the systems. */
 void spec_read_compute(struct reading *r, const struct place *workload);

@@ -11,7 +11,6 @@
 #include "spec/spec_internal.h"
 #include "spec/spec_parts.h"
 #include "spec/system_template.h"
-#include "spec/template_rules.h"
 
 #define WORD_MAX 32768
 #define WORDS_MAX 1000

@@ -2,8 +2,8 @@
  * between fields are in spec_check.c, the sweep in spec_sweep.c, systems in spec_systems.c; roles,
  * parameters and baseline in spec_roles.c. See spec_internal.h.
  *
- * Fields and values of later versions are known by name and refused as unsupported; nothing in a
- * definition is ignored. */
+ * Values of later versions are known by name and refused as unsupported; nothing in a definition is
+ * ignored. */
 
 #include <string.h>
 
@@ -11,15 +11,16 @@
 #include "base/str.h"
 #include "base/vec_walk.h"
 #include "core/metric_set.h"
-#include "spec/builtin.h"
 #include "spec/name.h"
 #include "spec/spec_internal.h"
 #include "spec/spec_load.h"
+#include "spec/stop_rule.h"
 
 #define ACCURACY_AFTER_S_MAX 8640000 /* 100 days, as core/evaluations.h */
 #define TEXT_MAX 1024
 #define PATH_TEXT_MAX 4096
 #define THRESHOLDS_MAX 16
+#define REPEATS_MAX 1000
 #define SEED_MAX 9007199254740991 /* 2^53 - 1: the same in every reader of JSON */
 #define STEPS_MAX 1000000
 #define DEADLINE_S_MAX 31536000
@@ -200,6 +201,86 @@ static void read_measure(struct reading *r)
     spec->accuracy_after_s = read_positive(r, PLACE(&after, "seconds"), ACCURACY_AFTER_S_MAX);
 }
 
+/* Is there a confidence? Another than THRESHOLD_CONFIDENCE is noted. */
+static bool read_confidence(struct diags *diags, const struct place *map, const char *fix)
+{
+    const struct place place = place_get(map, "confidence");
+    double level = 0;
+    if (!read_number(diags, &place, 0, 1, &level)) {
+        return false;
+    }
+    if (level < THRESHOLD_CONFIDENCE || level > THRESHOLD_CONFIDENCE) {
+        reader_complain(diags, &place, fix, "intervals are made for a confidence of 0.95 only");
+    }
+    return true;
+}
+
+static void read_stop_rule(struct reading *r, const struct place *place)
+{
+    if (!read_map(r->diags, place, FIELDS("*relativeHalfWidth", "confidence"))) {
+        return;
+    }
+    struct stop_rule *rule = &r->spec->stop;
+    struct place width = place_get(place, "relativeHalfWidth");
+    if (read_number(r->diags, &width, 0, 1, &rule->half_width_ratio)) {
+        rule->is_set = rule->half_width_ratio > 0;
+        if (!rule->is_set) {
+            reader_complain(r->diags, &width, "for example, write 0.02 for 2%",
+                            "no number of trials makes an interval without a width");
+        }
+    }
+    (void)read_confidence(r->diags, place, "write 0.95, or remove it"); /* there is one level */
+}
+
+/* Both or none of max and stopWhen; and the first stage must give an interval. */
+static void check_range(struct reading *r, const struct place *repeats)
+{
+    struct spec *spec = r->spec;
+    struct place min = place_get(repeats, "min");
+    struct place max = place_get(repeats, "max");
+    struct place stop = place_get(repeats, "stopWhen");
+    if (max.node == NULL && stop.node == NULL) {
+        return;
+    }
+    if (stop.node == NULL) {
+        reader_complain_key(r->diags, &max,
+                            "add 'stopWhen: {relativeHalfWidth: 0.02}', or remove max",
+                            "max without stopWhen: nothing says when a point may stop earlier");
+    } else if (max.node == NULL) {
+        reader_complain_key(r->diags, &stop, "for example, add 'max: 10' to repeats",
+                            "stopWhen without max: nothing says when to give up");
+    } else if (spec->min_repeats > spec->repeats) {
+        _cleanup_(freep) char *fix =
+            min.node == NULL ? xasprintf("add 'min: %d', or raise max", STOP_RULE_MIN_TRIALS)
+                             : xasprintf("swap them, or raise max");
+        reader_complain(r->diags, min.node == NULL ? &max : &min, fix,
+                        "min (%lld%s) is above max (%lld)", (long long)spec->min_repeats,
+                        min.node == NULL ? ", the default" : "", (long long)spec->repeats);
+    } else if (spec->min_repeats < STOP_RULE_MIN_TRIALS && spec->min_repeats < spec->repeats) {
+        reader_complain(r->diags, &min, "write 3 or more",
+                        "stopWhen needs the interval of the first min trials, and %lld have none",
+                        (long long)spec->min_repeats);
+    }
+}
+
+static void read_repeats(struct reading *r)
+{
+    struct spec *spec = r->spec;
+    struct place repeats = place_get(&r->at, "repeats");
+    const bool is_map =
+        read_map(r->diags, &repeats, FIELDS("min", "max", "stopWhen", "order")); /* noted */
+    spec->min_repeats = read_int_or(r->diags, &repeats, "min", 1, REPEATS_MAX, REPEATS_DEFAULT);
+    spec->repeats = read_int_or(r->diags, &repeats, "max", 1, REPEATS_MAX, spec->min_repeats);
+    spec->order = read_enum_or(r->diags, &repeats, "order", order_kind_names, ORDER_INTERLEAVED);
+    if (is_map) {
+        struct place stop = place_get(&repeats, "stopWhen");
+        read_stop_rule(r, &stop);
+        check_range(r, &repeats);
+    }
+    /* As many at least as at most: nothing can stop. So `--repeats` means what it says. */
+    spec->stop.is_set = spec->stop.is_set && spec->min_repeats < spec->repeats;
+}
+
 /* Of a metric that is not measured nothing would ever be known. A wrong field of
  * measure has its own error. */
 static void check_is_measured(struct reading *r, const struct place *threshold, enum metric metric)
@@ -233,7 +314,7 @@ static void read_threshold(struct reading *r, const struct place *place, struct 
     t->has_min = read_number(r->diags, &min, 0, THRESHOLD_BOUND_MAX, &t->min);
     t->has_max = read_number(r->diags, &max, 0, THRESHOLD_BOUND_MAX, &t->max);
     t->judges_interval =
-        spec_read_confidence(r->diags, place, "write 0.95, or remove it to judge the value alone");
+        read_confidence(r->diags, place, "write 0.95, or remove it to judge the value alone");
     check_is_measured(r, place, t->metric);
     if (t->metric == METRIC_EFFICIENCY || t->metric == METRIC_ACCURACY_AFTER_TIME) {
         const bool is_accuracy = t->metric == METRIC_ACCURACY_AFTER_TIME;
@@ -327,8 +408,7 @@ void spec_read(const struct node *root, const struct spec_overrides *overrides, 
                struct diags *diags)
 {
     struct place document = place_root(root);
-    if (!read_map(diags, &document,
-                  FIELDS("*apiVersion", "*kind", "*metadata", "*spec", "!suspend", "!cancel"))) {
+    if (!read_map(diags, &document, FIELDS("*apiVersion", "*kind", "*metadata", "*spec"))) {
         return;
     }
     check_constant(diags, &document, "apiVersion", "benchd.io/v1alpha1");
@@ -342,8 +422,7 @@ void spec_read(const struct node *root, const struct spec_overrides *overrides, 
     if (!read_map(diags, &r.at,
                   FIELDS("description", "rules", "*systems", "*workload", "*sweep", "parameters",
                          "baseline", "*roles", "measure", "repeats", "thresholds", "metrics",
-                         "failurePolicy", "runPolicy", "local", "addressing", "!suspend",
-                         "!cancel"))) {
+                         "failurePolicy", "runPolicy", "local", "addressing"))) {
         return;
     }
     spec->description = xstrdup(read_text_or(diags, &r.at, "description", TEXT_MAX, ""));
@@ -356,7 +435,7 @@ void spec_read(const struct node *root, const struct spec_overrides *overrides, 
     spec_read_baseline(&r);
     spec_read_roles(&r);
     read_measure(&r);
-    spec_read_repeats(&r);
+    read_repeats(&r);
     read_thresholds(&r);
     read_items (item, diags, &r.at, "metrics", METRICS_ASKED_MAX) {
         read_metric(&r, &item);

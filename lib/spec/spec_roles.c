@@ -3,13 +3,12 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/vec_walk.h"
-#include "spec/builtin.h"
-#include "spec/devices.h"
+#include "spec/matrix.h"
 #include "spec/job_template.h"
 #include "spec/name.h"
 #include "spec/spec_internal.h"
 #include "spec/spec_parts.h"
-#include "spec/template_rules.h"
+#include "spec/system_template.h"
 
 #define PARAMETERS_MAX 32
 #define TARGETS_MAX 8
@@ -162,7 +161,7 @@ static void check_devices(struct reading *r, const struct place *role, const str
     }
 }
 
-/* What Kubernetes would take and benchd must not; see template_rules.h. */
+/* What Kubernetes would take and benchd must not; see template_rules.c. */
 static void check_template_rules(struct reading *r, const struct place *template,
                                  const json_t *json)
 {

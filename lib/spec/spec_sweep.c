@@ -4,7 +4,6 @@
 #include "base/mem.h"
 #include "base/vec_walk.h"
 #include "core/link.h"
-#include "spec/builtin.h"
 #include "spec/spec_internal.h"
 
 /* The bounds of the schema in manifests/benchmark-crd.yaml. */

@@ -150,7 +150,6 @@ void spec_read_system_exchanges(struct reading *r)
     vec_each (struct system, system, &r->spec->systems) {
         struct place item = place_item(PLACE(&r->at, "systems"), system->item);
         struct place own = place_get(&item, "exchange");
-        system->has_own_exchange = own.node != NULL;
         if (own.node == NULL) {
             system->exchange = *workload;
             system->exchange.other = xstrdup_or_null(workload->other);

@@ -7,7 +7,6 @@
 #include "base/str.h"
 #include "base/vec_walk.h"
 #include "core/emulation_limits.h"
-#include "spec/builtin.h"
 #include "spec/profile.h"
 #include "spec/spec_internal.h"
 #include "spec/spec_load.h"

@@ -1,5 +1,5 @@
-/* See template_rules.h. One table: a path, and what may be there. */
-#include "spec/template_rules.h"
+/* See system_template.h. One table: a path, and what may be there. */
+#include "spec/system_template.h"
 
 #include <errno.h>
 #include <stdarg.h>

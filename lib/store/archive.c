@@ -20,7 +20,6 @@
 #include "base/vec_walk.h"
 #include "base/whole_file.h"
 #include "core/json_field.h"
-#include "store/archive_tar.h"
 
 #define ARCHIVE_FORMAT "benchd.io/archive"
 /* Fixed: the same run is the same bytes. */

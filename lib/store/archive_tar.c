@@ -1,5 +1,5 @@
-/* See archive_tar.h. The ustar format of POSIX.1-1988. */
-#include "store/archive_tar.h"
+/* See archive.h. The ustar format of POSIX.1-1988. */
+#include "store/archive.h"
 
 #include <assert.h>
 #include <stdbool.h>

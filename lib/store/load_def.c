@@ -1,4 +1,4 @@
-/* From a stored run to its run_def, see store.h. */
+/* From a stored run to its run_def, and the ends of rows, see store.h. */
 #include "store/store.h"
 
 #include <string.h>
@@ -6,7 +6,6 @@
 #include <jansson.h>
 
 #include "base/mem.h"
-
 #include "spec/spec_load.h"
 
 /* The definition was valid when it was frozen, so one problem is enough. */
@@ -65,4 +64,31 @@ int store_load_run_def(const struct run_row *row, struct run_def **ret, struct e
     }
     (*ret)->scheduling = scheduling;
     return r;
+}
+
+void run_row_done(struct run_row *row)
+{
+    free(row->uid);
+    free(row->name);
+    free(row->benchmark);
+    free(row->definition_json);
+    free(row->object_ns);
+    *row = (struct run_row){0};
+}
+
+void event_row_done(struct event_row *row)
+{
+    free(row->reason);
+    free(row->note);
+    *row = (struct event_row){0};
+}
+
+void finished_runs_done(struct finished_runs *runs)
+{
+    vec_each (struct finished_run, run, &runs->oldest) {
+        free(run->uid);
+        free(run->name);
+    }
+    vec_done(&runs->oldest);
+    *runs = (struct finished_runs){0};
 }

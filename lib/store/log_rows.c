@@ -1,5 +1,9 @@
-/* See log_rows.h. */
-#include "store/log_rows.h"
+/* The logs of replicas that share a row of the store, as its bytes before they are compressed:
+ *
+ *   u32 n; n x (index of the replica u32, length u64); the logs, one after another
+ *
+ * See sqlite_store.h. Pure. */
+#include "store/sqlite_store.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,5 +1,14 @@
-/* See replica_pack.h. */
-#include "store/replica_pack.h"
+/* The replicas of an attempt as the bytes that the store keeps, compressed, in one row: most of
+ * them repeat each other (keys, environments), so that one row of all is a small part of a row
+ * each. See sqlite_store.h. Pure.
+ *
+ * Numbers are little-endian. A text is its length plus 1 as u32 and its bytes; 0: none (NULL).
+ *   u8  1, the version of this format
+ *   u32 n
+ *   n x index u32, exit code i32, signal i32, log bytes u64
+ *   n x role (text); n x failure; n x summary; n x environment
+ * in the order of their role's name, then of their index. */
+#include "store/sqlite_store.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -8,7 +17,6 @@
 
 #include "base/mem.h"
 #include "base/utf8.h"
-#include "store/log_rows.h"
 
 #define VERSION 1
 #define FIXED_BYTES (4 + 4 + 4 + 8)

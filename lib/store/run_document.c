@@ -3,11 +3,11 @@
 
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "core/attempt_json.h"
 #include "core/json_field.h"
-#include "core/json_lists.h"
 #include "core/record_members.h"
 
 static json_t *status_to_json(const struct run_status *st)
@@ -195,4 +195,28 @@ void run_document_done(struct run_document *d)
     free_each(d->events, d->n_events, event_row_done);
     run_row_done(&d->row);
     *d = (struct run_document){0};
+}
+
+/* ---- a list of runs ---- */
+
+json_t *run_time_to_json(int64_t unix_ms)
+{
+    char text[CLOCK_RFC3339_SIZE];
+    clock_format_rfc3339(unix_ms, text);
+    return unix_ms == 0 ? json_null() : json_string(text);
+}
+
+json_t *run_item_to_json(const struct run_row *run, bool is_interrupted)
+{
+    const struct run_status *st = &run->status;
+    return json_pack(
+        "{s:s, s:s, s:s, s:s, s:b, s:o, s:o, s:I, s:I, s:I, s:I, s:b, s:b, s:b, s:o, s:o, s:o}",
+        "name", run->name, "uid", run->uid, "benchmark", run->benchmark, "phase",
+        run_phase_to_string(st->phase), "interrupted", is_interrupted, "reason",
+        json_text_or_null(st->reason), "message", json_text_or_null(st->message), "trialsDone",
+        (json_int_t)st->trials_done, "trialsFailed", (json_int_t)st->trials_failed, "trialsTotal",
+        (json_int_t)st->trials_total, "cpus", (json_int_t)run->cpus, "rehearsal", run->rehearsal,
+        "simulated", run->simulated, "imported", run_status_is_imported(st), "created",
+        run_time_to_json(run->created_unix_ms), "started", run_time_to_json(st->started_unix_ms),
+        "ended", run_time_to_json(run_phase_is_final(st->phase) ? st->ended_unix_ms : 0));
 }

@@ -41,7 +41,7 @@ CREATE TABLE replica_figures (
   FOREIGN KEY (run_uid, point, trial, attempt)
     REFERENCES attempt (run_uid, point, trial, attempt) ON DELETE CASCADE
 ) STRICT;
--- The replicas of an attempt in one compressed row (replica_pack.h). This table and log have a rowid: long blobs would
+-- The replicas of an attempt in one compressed row (replica_pack.c). This table and log have a rowid: long blobs would
 -- make the other kind of table slow to walk.
 CREATE TABLE replicas (
   run_uid TEXT NOT NULL, point INTEGER NOT NULL, trial INTEGER NOT NULL,
@@ -50,7 +50,7 @@ CREATE TABLE replicas (
   FOREIGN KEY (run_uid, point, trial, attempt)
     REFERENCES attempt (run_uid, point, trial, attempt) ON DELETE CASCADE
 ) STRICT;
--- Logs of a role share a row, which is that of the first of them (packed: 2, log_rows.h). packed is NULL: the bytes of
+-- Logs of a role share a row, which is that of the first of them (packed: 2, log_rows.c). packed is NULL: the bytes of
 -- one log.
 CREATE TABLE log (
   run_uid TEXT NOT NULL, point INTEGER NOT NULL, trial INTEGER NOT NULL,

@@ -1,4 +1,4 @@
-/* The SQLite store: opening a file, and its runs. See sqlite_store.h for the other parts. */
+/* The SQLite store: opening a file, its runs, and readers. The other parts: sqlite_store.h. */
 #include "store/sqlite_store.h"
 
 #include <fcntl.h>
@@ -16,6 +16,10 @@
 
 #define BUSY_TIMEOUT_MS 10000
 #define BUSY_STEP_MS 50
+/* A read waits only while the writer starts the WAL anew. */
+#define READER_BUSY_TIMEOUT_MS 1000
+/* Instructions of SQLite's machine between two questions: some tens of microseconds. */
+#define ASK_EVERY_INSTRUCTIONS 1000
 
 #define RUN_COLUMNS(definition)                                                                    \
     "uid, name, benchmark, " definition ", created_unix_ms, cpus, rehearsal, simulated, "          \
@@ -196,6 +200,39 @@ static void sqlite_close(struct store *base)
     free(s);
 }
 
+/* ---- readers ---- */
+
+/* A reader belongs to another thread than the store that writes: SQLite shares nothing between two
+ * connections but the file. In WAL mode a writer never waits for a reader. */
+static int on_progress(void *ctx)
+{
+    const struct sqlite_store *s = ctx;
+    return s->must_stop(s->stop_ctx); /* not 0: the statement ends with SQLITE_INTERRUPT */
+}
+
+static int set_up_reader(struct sqlite_store *s, struct err *err)
+{
+    (void)sqlite3_busy_timeout(s->db, READER_BUSY_TIMEOUT_MS); /* never fails */
+    if (s->must_stop != NULL) {
+        sqlite3_progress_handler(s->db, ASK_EVERY_INSTRUCTIONS, on_progress, s);
+    }
+    return sql_exec(s, "PRAGMA query_only = ON; PRAGMA trusted_schema = OFF", err);
+}
+
+static int begin_read(struct store *base, struct err *err)
+{
+    return sql_exec(sqlite_store_of(base), "BEGIN", err);
+}
+
+static void end_read(struct store *base)
+{
+    struct sqlite_store *s = sqlite_store_of(base);
+    if (!sqlite3_get_autocommit(s->db)) { /* an error may have ended it */
+        /* Nothing was written, so nothing can be lost; it does not wait. */
+        (void)sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
+    }
+}
+
 static const struct store_ops sqlite_ops = {
     .put_run = put_run,
     .get_run = get_run,
@@ -226,8 +263,8 @@ static const struct store_ops sqlite_ops = {
     .wait_at_most = wait_at_most,
     .begin_write = sql_begin_all,
     .end_write = sql_end_all,
-    .begin_read = reader_begin,
-    .end_read = reader_end,
+    .begin_read = begin_read,
+    .end_read = end_read,
     .keep_reserve = space_keep_reserve,
     .get_space = space_get,
     .get_used = space_get_used,
@@ -404,7 +441,14 @@ int store_open_reader(const char *url, bool (*must_stop)(void *ctx), void *ctx, 
         r = sqlite3_open_v2(s->path, &s->db,
                             SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE,
                             NULL);
-        r = r == SQLITE_OK ? reader_set_up(s, err) : sql_error(s, r, err);
+        r = r == SQLITE_OK ? set_up_reader(s, err) : sql_error(s, r, err);
     }
     return opened(s, r, ret);
+}
+
+void store_close(struct store *s)
+{
+    if (s != NULL) {
+        s->ops->close(s);
+    }
 }

@@ -1,11 +1,10 @@
-/* Attempts in the SQLite store, each with a row of its replicas, packed (replica_pack.h); their
+/* Attempts in the SQLite store, each with a row of its replicas, packed (replica_pack.c); their
  * logs are in sqlite_logs.c. An attempt is written once, completely; it is compressed before the
  * transaction begins, so that the write lock is held only to write. */
 #include "store/sqlite_store.h"
 
 #include "base/mem.h"
 #include "base/utf8.h"
-#include "store/replica_pack.h"
 
 /* All replicas of the row. */
 static int replicas_pack(const struct attempt_row *row, struct packed *ret, struct err *err)

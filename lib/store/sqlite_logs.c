@@ -1,4 +1,4 @@
-/* Logs in the SQLite store. The logs of a role's replicas share a row (log_rows.h) as long as they
+/* Logs in the SQLite store. The logs of a role's replicas share a row (log_rows.c) as long as they
  * have ROW_MAX_BYTES at most; another log has a row for itself, as its bytes. A row is found by its
  * first replica. */
 #include "store/sqlite_store.h"
@@ -8,7 +8,6 @@
 
 #include "base/mem.h"
 #include "base/vec_walk.h"
-#include "store/log_rows.h"
 
 #define SHARED 2                        /* column `packed`; NULL: the bytes of one log */
 #define ROW_MAX_BYTES ((size_t)4 << 20) /* of logs: one is read with all others of its row */

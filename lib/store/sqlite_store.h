@@ -1,7 +1,7 @@
 /* The inside of the SQLite store, shared by its files; no other file includes it.
  *
- *   sqlite.c           open, close, runs
- *   sqlite_status.c    the columns of a run's status
+ *   sqlite.c           open, close, runs, readers
+ *   sqlite_status.c    the columns of a run's status, and its events
  *   sqlite_ends.c      what is left of a run that has ended
  *   sqlite_space.c     a disk that is full: the reserve for deletions
  *   sqlite_attempts.c  attempts, with their replicas
@@ -9,8 +9,6 @@
  *   sqlite_blobs.c     columns that are compressed
  *   sqlite_figures.c   what the records of attempts say
  *   schema.c           the tables (schema.sql)
- *   sqlite_events.c    events of a run, for people
- *   sqlite_reader.c    what only a reader needs: one state of the store, an end to long reads
  *   sql.c              statements, transactions, SQLite's codes as errors that name the file
  *   claim.c            the right to drive a run: a lock file that dies with the process
  *
@@ -23,12 +21,24 @@
 #include "base/err.h"
 #include "base/vec.h"
 #include "result/trial_figures.h"
-#include "store/log_rows.h"
 #include "store/store.h"
 
 struct claim {
     char *uid, *path; /* owned */
     int fd;           /* holds the lock */
+};
+
+/* Its bytes are borrowed. */
+struct log_piece {
+    uint32_t index; /* of the replica */
+    const char *data;
+    size_t len;
+};
+
+struct log_row {
+    char *bytes;              /* owned; the pieces are in them */
+    struct log_piece *pieces; /* owned */
+    size_t n_pieces;
 };
 
 struct packed {
@@ -148,6 +158,9 @@ int status_read(struct sqlite_store *s, sqlite3_stmt *q, int first, struct run_s
 int status_write(struct sqlite_store *s, const char *uid, const struct run_status *st,
                  struct err *err);
 
+STORE_OP(add_event) events_add;
+STORE_OP(list_events) events_list;
+
 /* --- sqlite_space.c --- */
 
 STORE_OP(keep_reserve) space_keep_reserve;
@@ -187,13 +200,29 @@ int blob_pack(const void *data, size_t len, struct packed *ret, struct err *err)
 int blob_unpack(struct sqlite_store *s, sqlite3_stmt *q, int column, const char *what, char **ret,
                 size_t *ret_len, struct err *err);
 
+/* --- log_rows.c, pure --- */
+
+/* Little-endian, as replica_pack.c writes them, too. */
+void number_write(struct buf *out, uint64_t value, size_t n_bytes);
+uint64_t number_read(const void *at, size_t n_bytes);
+
+/* By the name of the role, then by index: for qsort of pointers to what begins with its replica_id.
+ * Packs of replicas have this order, too. */
+int rows_compare(const void *a, const void *b);
+
+void log_row_done(struct log_row *row);
+
+void log_row_write(const struct log_piece *pieces, size_t n, struct buf *out);
+/* Takes the bytes, with 0. -EBADMSG: they are no row. */
+int log_row_read(char *bytes_take, size_t len, struct log_row *ret, struct err *err);
+
 /* --- sqlite_logs.c --- */
 
 /* A row: the logs of one or more replicas of a role, of which this is the first. */
 struct packed_log {
     enum role role;
     uint32_t index;
-    bool is_shared; /* log_rows.h; else the bytes of one log */
+    bool is_shared; /* log_rows.c; else the bytes of one log */
     struct packed zstd;
 };
 struct packed_logs {
@@ -232,20 +261,16 @@ STORE_OP(find_deleted) ends_find_deleted;
 STORE_OP(list_open) ends_list_open;
 STORE_OP(list_finished) ends_list_finished;
 
-/* --- sqlite_events.c --- */
-
-STORE_OP(add_event) events_add;
-STORE_OP(list_events) events_list;
-
-/* --- sqlite_reader.c --- */
-
-int reader_set_up(struct sqlite_store *s, struct err *err);
-STORE_OP(begin_read) reader_begin;
-STORE_OP(end_read) reader_end;
-
 /* --- claim.c --- */
 
 STORE_OP(claim_run) claim_take;
 STORE_OP(probe_run) claim_probe;
 STORE_OP(release_run) claim_release;
 void claim_release_all(struct sqlite_store *s);
+
+/* replica_pack.c, which says how the bytes are made; pure. */
+/* -ENOTRECOVERABLE: a replica is there twice. */
+int replica_pack(const struct attempt_row *row, struct buf *out, struct err *err);
+/* Adds them to row->replicas, as those of row->id. -EBADMSG: the text says what is wrong; nothing
+ * is added. */
+int replica_unpack(const void *data, size_t len, struct attempt_row *row, struct err *err);

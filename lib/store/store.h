@@ -229,8 +229,8 @@ static inline void store_closep(struct store **s)
  * writes for long. */
 int store_open(const char *url, bool create, struct store **ret, struct err *err);
 /* A second connection to an open store, for a thread of its own; it cannot write, and no writer
- * waits for it. `must_stop` is asked on that thread while a call reads; once it says true, the call
- * fails with -ECANCELED. */
+ * waits for it. `must_stop`, if it is not NULL, is asked on that thread while a call reads; once it
+ * says true, the call fails with -ECANCELED. */
 int store_open_reader(const char *url, bool (*must_stop)(void *ctx), void *ctx, struct store **ret,
                       struct err *err);
 /* For a store in its default place: creates its folder and an empty file, for this user alone.

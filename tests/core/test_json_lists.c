@@ -1,7 +1,6 @@
 /* Documents with long lists: the text is that of the whole, and what is read of it, with limits far
  * below the length of the text. */
 #include "tests/test.h"
-#include "core/json_lists.h"
 
 #include <errno.h>
 #include <string.h>

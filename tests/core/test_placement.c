@@ -1,6 +1,6 @@
-/* Where a replica ran, core/placement.h. */
+/* Where a replica ran, core/environment.h. */
 #include "tests/test.h"
-#include "core/placement.h"
+#include "core/environment.h"
 
 static void same(const char *got, const char *want)
 {
@@ -24,7 +24,7 @@ TEST(what_launchers_add)
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         print_message("# row '%s'\n", rows[i].name);
         _cleanup_(freep) char *got =
-            placement_add(rows[i].environment, rows[i].node, rows[i].image_id);
+            environment_add(rows[i].environment, rows[i].node, rows[i].image_id);
         same(got, rows[i].want);
     }
 }

@@ -1,6 +1,6 @@
 /* The throughput of a trial, of the rows of its replicas. */
 #include "tests/test.h"
-#include "core/throughput.h"
+#include "core/summary.h"
 
 #include <math.h>
 

@@ -1,4 +1,4 @@
-"""The replicas in a store's file, which keeps those of an attempt in one compressed row (lib/store/replica_pack.h)."""
+"""The replicas in a store's file, which keeps those of an attempt in one compressed row (lib/store/replica_pack.c)."""
 import ctypes
 import struct
 

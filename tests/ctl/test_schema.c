@@ -152,7 +152,7 @@ static char *without_indexes(const char *path)
 static bool knows(const struct field *fields, size_t n, const char *name)
 {
     for (size_t i = 0; i < n; i++) {
-        if (str_eq(fields[i].name, name) && fields[i].rule != FIELD_UNSUPPORTED) {
+        if (str_eq(fields[i].name, name)) {
             return true;
         }
     }
@@ -183,13 +183,13 @@ static void on_map(void *ctx, const char *place, const struct field *fields, siz
         }
     }
     for (size_t i = 0; i < n; i++) {
-        bool is_explained = fields[i].rule == FIELD_UNSUPPORTED || str_eq(fields[i].name, "status");
+        bool is_explained = str_eq(fields[i].name, "status");
         for (size_t k = 0; schema_child(seen->schema, &field, k, &child); k++) {
             const bool is_it = str_eq(child.name, fields[i].name);
             is_explained |= is_it;
             /* Without apiVersion, kind and metadata there is no object that
              * a schema could check. */
-            const bool is_required = fields[i].rule == FIELD_REQUIRED;
+            const bool is_required = fields[i].is_required;
             const bool depends =
                 path[0] == '\0' || str_eq(path, "spec.roles"); /* on the exchange */
             if (is_it && child.is_required != is_required && !depends) {

@@ -5,7 +5,7 @@
 #include "tests/test.h"
 #include "base/str.h"
 #include "daemon/cluster/bmr.h"
-#include "spec/scheduling.h"
+#include "spec/run_def.h"
 
 TEST(reads_what_is_asked)
 {

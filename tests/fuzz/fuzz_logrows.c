@@ -2,7 +2,7 @@
  * lies in one text without gaps. */
 #include "fuzz.h"
 
-#include "store/log_rows.h"
+#include "store/sqlite_store.h"
 
 static void check(int r, const struct err *err, struct log_row *row, size_t max)
 {

@@ -1,8 +1,7 @@
-/* Results of stored runs, from figures and from rows (load/run_result.h). */
+/* Results of stored runs, from figures and from rows (load/loaded_run.h). */
 #include "tests/test.h"
 #include "load/archive_run.h"
-#include "load/archive_store.h"
-#include "load/run_result.h"
+#include "load/loaded_run.h"
 
 #include <errno.h>
 #include <math.h>

@@ -54,7 +54,7 @@ EDGES = {
             "lib/run/*/*.c": "the real clock behind struct wall_clock, and when a child ended",
             "ctl/*/*.c": "dates for people, a run's creation",
             "daemon/web/render.c": "how long a request may take",
-            "daemon/web/tls.c": "files are looked at once in a while",
+            "daemon/web/listen.c": "files are looked at once in a while",
             "daemon/web/scrape.c": "runs that ended long ago are not shown, reading is rationed, and benchd's own CPU time",
             "daemon/*.c": "the Lease, time-outs, dates of statuses and events",
             "daemon/[cr]*/*.c": "the Lease, time-outs, dates of statuses and events",
@@ -82,8 +82,7 @@ EDGES = {
         {
             "lib/run/processes/processes.c": "the per-run secret",
             "ctl/runs/run_name.c": "a run's name and uid",
-            "daemon/cluster/key.c": "the key that runs' secrets are derived from",
-            "daemon/cluster/lock.c": "an identity where the machine has no boot id",
+            "daemon/cluster/key.c": "the key that runs' secrets are derived from, and an identity",
             "worker/comm/link/auth.c": "nonces of the handshake",
         }),
 }

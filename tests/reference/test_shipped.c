@@ -1,6 +1,6 @@
 /* The sets that ship. tests/ctl/test_reference.py checks what follows from their figures. */
 #include "tests/test.h"
-#include "reference/shipped_sets.h"
+#include "reference/reference.h"
 
 #include <math.h>
 

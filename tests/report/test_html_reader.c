@@ -1,7 +1,7 @@
 /* What readers of a page alone asked of it, each with a run of its own. */
 #include "tests/test.h"
 #include "base/str.h"
-#include "core/placement.h"
+#include "core/environment.h"
 #include "report/notes.h"
 #include "report/table.h"
 
@@ -64,7 +64,7 @@ TEST(environments_once)
             &f, p, 0, 40 + p,
             is_a ? "{\"build\":\"PyTorch 2\"," BOTH ",\"precision\":\"bf16\"}" : "{" BOTH "}");
         for (size_t k = 0; k < row->replicas.len; k++) {
-            char *placed = placement_add(row->replicas.items[k].environment_json, "vm-1", NULL);
+            char *placed = environment_add(row->replicas.items[k].environment_json, "vm-1", NULL);
             free(row->replicas.items[k].environment_json);
             row->replicas.items[k].environment_json = placed;
         }

@@ -4,7 +4,7 @@
 #include "../golden_csv.h"
 #include "../golden_json.h"
 #include "base/str.h"
-#include "reference/shipped_sets.h"
+#include "reference/reference.h"
 #include "report/reference_layout.h"
 #include "report_runs.h"
 #include "result/number.h"

@@ -1,7 +1,7 @@
 /* See result_fixture.h. */
 #include "tests/test.h"
 #include "result_fixture.h"
-#include "core/placement.h"
+#include "core/environment.h"
 #include "core/summary.h"
 #include "spec/spec_load.h"
 #include "result/result_build.h"
@@ -178,7 +178,7 @@ void fixture_place(struct attempt_row *row, size_t i, const char *node, double w
     };
     s.phase_ns[role == ROLE_TRAINER ? PHASE_FORWARD : PHASE_UPDATE] = llrint(8e6 * work_ms);
     fixture_say(row, i, &s);
-    char *placed = placement_add(replica->environment_json, node, NULL);
+    char *placed = environment_add(replica->environment_json, node, NULL);
     free(replica->environment_json);
     replica->environment_json = placed;
 }

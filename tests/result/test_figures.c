@@ -8,7 +8,7 @@
 
 #include "base/splitmix.h"
 #include "base/str.h"
-#include "core/placement.h"
+#include "core/environment.h"
 #include "result/result_json.h"
 #include "result/result_build.h"
 #include "result_dump.h"
@@ -142,7 +142,7 @@ static void disturb(struct attempt_row *row, size_t i, uint64_t *random)
             splitmix_below(random, 2));
         break;
     default:
-        replica->environment_json = placement_add(placed, nodes[splitmix_below(random, 3)], NULL);
+        replica->environment_json = environment_add(placed, nodes[splitmix_below(random, 3)], NULL);
         break;
     }
     replica->exit_code = splitmix_below(random, 9) == 0 ? -1 : 0;

@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "base/splitmix.h"
-#include "core/placement.h"
+#include "core/environment.h"
 #include "result/result_json.h"
 #include "result/warmup.h"
 #include "result_fixture.h"
@@ -301,7 +301,7 @@ static void put_noise(struct attempt_row *row, const struct look *look, const ch
         if (r->id.role == ROLE_TRAINER && r->id.index == 0) {
             fixture_say(row, (size_t)(r - row->replicas.items), &s);
             free(r->environment_json);
-            r->environment_json = placement_add(NULL, node, NULL);
+            r->environment_json = environment_add(NULL, node, NULL);
         }
     }
 }

@@ -6,7 +6,7 @@
 
 #include "base/vec_walk.h"
 #include "base/str.h"
-#include "core/placement.h"
+#include "core/environment.h"
 #include "result_fixture.h"
 
 #define MAX_POINTS 6
@@ -106,7 +106,7 @@ TEST(a_node_alone_is_not_compared)
 static void put_on(struct attempt_row *row, size_t i, const char *node)
 {
     struct replica_row *replica = &row->replicas.items[i];
-    char *placed = placement_add(replica->environment_json, node, NULL);
+    char *placed = environment_add(replica->environment_json, node, NULL);
     free(replica->environment_json);
     replica->environment_json = placed;
 }

@@ -2,7 +2,7 @@
 #include "result/result_json.h"
 
 #include "../golden_json.h"
-#include "core/placement.h"
+#include "core/environment.h"
 #include "result/result_build.h"
 #include "result_fixture.h"
 
@@ -14,8 +14,8 @@ static void place(struct attempt_row *row)
 {
     vec_each (struct replica_row, rep, &row->replicas) {
         char *placed =
-            placement_add(rep->environment_json, rep->id.index == 0 ? "node-a" : "node-b",
-                          "registry/benchworker@sha256:1f");
+            environment_add(rep->environment_json, rep->id.index == 0 ? "node-a" : "node-b",
+                            "registry/benchworker@sha256:1f");
         free(rep->environment_json);
         rep->environment_json = placed;
     }

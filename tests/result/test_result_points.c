@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "core/throughput.h"
+#include "core/summary.h"
 #include "result/result_json.h"
 #include "result_fixture.h"
 

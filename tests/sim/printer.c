@@ -9,7 +9,7 @@
 
 #include "base/str.h"
 #include "core/phase.h"
-#include "core/throughput.h"
+#include "core/summary.h"
 
 #define LINES_MIN 12
 #define LINES_MAX 30

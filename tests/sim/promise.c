@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "core/phase.h"
-#include "core/throughput.h"
+#include "core/summary.h"
 #include "daemon/run/summarize_run.h"
 #include "spec/stop_rule.h"
 #include "store/store.h"

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 
-#include "spec/expression.h"
 #include "spec/matrix.h"
 #include "spec/run_def.h"
 

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 
-#include "spec/order.h"
 #include "spec/run_def.h"
 
 static const char sample_grid[] = "grid: {pservers: [1, 2], trainers: [1, 2, 4], batch_size: [16]}";

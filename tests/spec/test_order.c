@@ -3,7 +3,7 @@
 #include "small_definition.h"
 
 #include "spec/matrix.h"
-#include "spec/order.h"
+#include "spec/run_def.h"
 
 /* The order in the words of the golden file. Owned. */
 static char *describe(unsigned n_points, unsigned repeats, enum order_kind order, uint64_t seed)

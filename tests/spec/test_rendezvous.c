@@ -5,7 +5,6 @@
 
 #include "base/str.h"
 #include "spec/profile.h"
-#include "spec/shipped_profiles.h"
 
 /* A gang: two servers with three trainers, or three workers. */
 static char *servers[] = {"10.0.0.1:7164", "[fd00::2]:7165"};

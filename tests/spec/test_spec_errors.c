@@ -142,8 +142,6 @@ static const struct {
      "allowed: All, Running, None or OnSuccess"},
     {"  measure:", "  runPolicy: {ttlSecondsAfterFinished: -1}\n  measure:", "20:40",
      "spec.runPolicy.ttlSecondsAfterFinished: ", NULL},
-    {"kind: Benchmark", "kind: Benchmark\nsuspend: true", "3:1",
-     "suspend: 'suspend' is not supported by this version", NULL},
     {"batch_size: [16]", "batch_size: [10O]", "12:64",
      "spec.sweep.grid.batch_size[0]: must be a whole number, not the string '10O'",
      "did you mean 100?"},

@@ -1,6 +1,6 @@
 /* What a pod template may not have, and what only looks like it. */
 #include "tests/test.h"
-#include "spec/template_rules.h"
+#include "spec/system_template.h"
 
 #include <errno.h>
 

@@ -5,7 +5,6 @@
 #include <zstd.h>
 
 #include "base/str.h"
-#include "store/archive_tar.h"
 
 static void add(struct archive *a, const char *name, const char *text)
 {

@@ -25,12 +25,6 @@ int __wrap_sqlite3_sleep(int ms)
     return ms;
 }
 
-static bool never_stops(void *ctx)
-{
-    (void)ctx;
-    return false;
-}
-
 static char big_log[400000]; /* random, so it does not shrink */
 
 /* False: it cannot be done here, and the test is skipped. */
@@ -243,7 +237,7 @@ TEST(a_deletion_waits_for_no_reader)
     const uint32_t n_saved = save_until_full(s);
     empty_disk(&f); /* room for the deletion, and for what only the WAL has */
     assert_true(is_full(s));
-    assert_int_equal(store_open_reader(f.url, never_stops, NULL, &reader, NULL), 0);
+    assert_int_equal(store_open_reader(f.url, NULL, NULL, &reader, NULL), 0);
     assert_int_equal(reader->ops->begin_read(reader, NULL), 0);
     assert_int_equal(count_attempts(reader, UID), n_saved);
     n_sleeps = 0;

@@ -2,7 +2,7 @@
 #include <errno.h>
 
 #include "tests/test.h"
-#include "store/replica_pack.h"
+#include "store/sqlite_store.h"
 
 static void add(struct attempt_row *row, enum role role, uint32_t index, int exit_code, int signal,
                 const char *texts[3], uint64_t log_bytes)

@@ -2,7 +2,7 @@
 #include "store_fixture.h"
 
 #include "core/json_field.h"
-#include "store/run_list.h"
+#include "store/run_document.h"
 
 TEST(test_document)
 {

@@ -11,7 +11,7 @@
 #include "base/mem.h"
 #include "base/str_list.h"
 #include "core/noise_rule.h"
-#include "core/placement.h"
+#include "core/environment.h"
 #include "core/record.h"
 #include "core/summary.h"
 #include "host/host.h"
@@ -438,7 +438,7 @@ void process_output(struct process *p, struct replica_output *ret)
         (void)json_object_del(o, "cpuset"); /* it is there */
         p->environment_json = record_environment_canonical(o);
     }
-    replace_take(&p->placed_json, placement_add(p->environment_json, p->node, NULL));
+    replace_take(&p->placed_json, environment_add(p->environment_json, p->node, NULL));
     int64_t from_ns, to_ns;
     double throughput;
     const bool has_measured =
