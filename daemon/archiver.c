@@ -1,5 +1,5 @@
-/* See archiver.h. */
-#include "daemon/archiver.h"
+/* See daemon_internal.h. */
+#include "daemon/daemon_internal.h"
 
 #include <errno.h>
 #include <string.h>
@@ -47,12 +47,6 @@ struct archiver {
 };
 
 /* ---- a job, on a thread of the pool ---- */
-
-static bool never_stops(void *ctx)
-{
-    (void)ctx;
-    return false; /* a run is read in seconds */
-}
 
 static void add_uid(struct archiver *a, const char *uid)
 {
@@ -186,7 +180,7 @@ static int put_next(struct archiver *a)
     struct store *s = NULL;
     _cleanup_(finished_runs_done) struct finished_runs runs = {0};
     struct err *err = &a->done.err;
-    int r = store_open_reader(a->store_url, never_stops, NULL, &s, err);
+    int r = store_open_reader(a->store_url, NULL, NULL, &s, err);
     r = r < 0 ? r : s->ops->list_finished(s, 0, SIZE_MAX, &runs, err);
     for (size_t i = 0; r >= 0 && i < runs.oldest.len && a->done.what == DID_NOTHING; i++) {
         if (is_wanted(a, s, &runs.oldest.items[i])) {

@@ -14,11 +14,9 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "config.h"
-#include "daemon/archiver.h"
 #include "daemon/daemon_internal.h"
 #include "daemon/loop_meter.h"
 #include "daemon/cluster/elector.h"
-#include "daemon/publish.h"
 #include "daemon/memory.h"
 #include "decide/policy_wait.h"
 
@@ -135,12 +133,12 @@ static void on_pod(void *ctx, enum kube_change change, const struct kube_object 
 /* Logs what is new about the API server. False: benchd gave up, or is about to end anyway. */
 static bool check_health(struct daemon *d)
 {
-    const char *holder = elector_holder(d->elector);
-    const enum kube_lease_state lease = elector_state(d->elector);
+    const char *holder = kube_lease_holder(d->elector->lease);
+    const enum kube_lease_state lease = d->elector->state;
     const struct api_facts facts = {
         .now_ns = clock_monotonic_ns(),
         .watch_error = watches_error(&d->watches),
-        .lease_error = elector_error(d->elector),
+        .lease_error = kube_lease_error(d->elector->lease),
         .is_synced = watches_are_synced(&d->watches),
         .n_pages = watches_count_pages(&d->watches),
         .is_leader = lease == KUBE_LEASE_LEADER,
@@ -369,11 +367,11 @@ static void start_watches(struct daemon *d)
 static void on_lease(void *ctx)
 {
     struct daemon *d = ctx;
-    if (elector_state(d->elector) == KUBE_LEASE_LOST) {
+    if (d->elector->state == KUBE_LEASE_LOST) {
         struct err err;
+        const struct err *why = kube_lease_error(d->elector->lease);
         (void)err_set(&err, ETIMEDOUT, "lease '%s' in namespace '%s' was lost%s%s", LEASE,
-                      d->params.ns, elector_error(d->elector) != NULL ? ": " : "",
-                      elector_error(d->elector) != NULL ? elector_error(d->elector)->msg : "");
+                      d->params.ns, why != NULL ? ": " : "", why != NULL ? why->msg : "");
         give_up(d, EXIT_LEASE_LOST, &err);
         return;
     }

@@ -21,7 +21,7 @@ struct daemon_params {
     const char *identity; /* for the Lease */
     struct store *store;
     struct bucket *archive;         /* taken by daemon_new; NULL: none */
-    const char *new_mark;           /* see archiver.h; copied */
+    const char *new_mark;           /* see archiver_new; copied */
     struct daemon_view *view;       /* the daemon publishes into it */
     const struct loop_meter *meter; /* of the loop */
     const unsigned char *key;       /* KEY_SIZE bytes */

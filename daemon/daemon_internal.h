@@ -10,9 +10,9 @@
 
 #include <uv.h>
 
+#include "bucket/bucket.h"
 #include "daemon/api_health.h"
 #include "daemon/daemon.h"
-#include "daemon/run/eraser.h"
 #include "daemon/cluster/event_recorder.h"
 #include "daemon/web/daemon_view.h"
 #include "daemon/retention.h"
@@ -20,7 +20,6 @@
 #include "daemon/run/run_queue.h"
 #include "daemon/space.h"
 #include "daemon/cluster/watches.h"
-#include "daemon/cluster/workload_watch.h"
 
 struct archiver;
 struct elector;
@@ -55,3 +54,28 @@ struct daemon {
     int exit_code;      /* when stopping */
     struct err failure; /* why, if exit_code is not 0 */
 };
+
+/* publish.c: shows the daemon to its HTTP threads (daemon/web/daemon_view.h), after each look and
+ * when the daemon begins to stop. On the loop. */
+void publish_view(struct daemon *d);
+
+/* archiver.c, --archive: puts each run that has ended into a folder or a bucket outside of the
+ * volume, and fills a new store from there. The archive has a name for each run,
+ * NAME.UID.benchd.tar.zst, and is listed at the start, so a restart loses nothing. One job at a
+ * time, on a thread of libuv's pool:
+ *
+ *   list      what the archive has
+ *   restore   one run of it, while the store is new
+ *   put       one run that the archive lacks
+ *
+ * until nothing is left to do, then again when a run ends. A failure is logged, counted and an
+ * Event of the run; the job is tried again later, and runs do not wait for it. Edge file: libuv's
+ * work queue.
+ *
+ * `new_mark`: a file that exists while the store is new; copied. The rest is borrowed. */
+struct archiver *archiver_new(struct bucket *bucket_take, const char *new_mark,
+                              const struct run_env *env, struct run_queue *q);
+/* Starts the next job if it is due. NULL is fine. */
+void archiver_look(struct archiver *a);
+/* A request under way ends; the loop's next turns free the memory. NULL is fine. */
+void archiver_free(struct archiver *a);

@@ -14,7 +14,6 @@
 #include "base/mem.h"
 #include "daemon/daemon.h"
 #include "daemon/cluster/key.h"
-#include "daemon/cluster/lock.h"
 #include "daemon/loop_meter.h"
 #include "daemon/memory.h"
 #include "daemon/web/web.h"

@@ -1,5 +1,4 @@
-/* What others may see of the daemon, see publish.h. */
-#include "daemon/publish.h"
+/* What others may see of the daemon: see daemon_internal.h. */
 
 #include "base/clock.h"
 #include "daemon/daemon_internal.h"
@@ -13,8 +12,8 @@ static bool is_ready(const struct daemon *d, struct err *why)
         (void)err_set(why, EAGAIN, "benchd is starting");
         return false;
     }
-    if (elector_state(d->elector) != KUBE_LEASE_LEADER) {
-        const struct err *error = elector_error(d->elector);
+    if (d->elector->state != KUBE_LEASE_LEADER) {
+        const struct err *error = kube_lease_error(d->elector->lease);
         (void)err_set(why, EAGAIN, "the lease is not held%s%s", error != NULL ? ": " : "",
                       error != NULL ? error->msg : "");
         return false;
@@ -52,7 +51,7 @@ static void collect_facts(const struct daemon *d, struct daemon_facts *f)
     if (d->params.store->ops->get_times != NULL) {
         d->params.store->ops->get_times(d->params.store, &f->statements);
     }
-    f->is_leader = d->elector != NULL && elector_state(d->elector) == KUBE_LEASE_LEADER;
+    f->is_leader = d->elector != NULL && d->elector->state == KUBE_LEASE_LEADER;
     for (unsigned i = 0; i < WATCH_COUNT; i++) {
         watches_get_stats(&d->watches, i, &f->watches[i].resource, &f->watches[i].stats);
     }

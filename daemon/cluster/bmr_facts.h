@@ -49,7 +49,7 @@ struct bmr_facts {
     /* Its deletion also asks to erase its results, at once. Never true of an object with owners:
      * the garbage collector may delete that, which shows no user's right. */
     bool erase;
-    /* It is no run: it asks to erase the results of another one. See daemon/run/eraser.h. */
+    /* It is no run: it asks to erase the results of another one. See daemon/retention.h. */
     bool is_erase_request;
     const char *erase_run; /* status.eraseRun of a request: the uid; NULL: it was not granted */
 

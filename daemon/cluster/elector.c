@@ -1,24 +1,10 @@
 /* See elector.h. During a release the timer asks again, until release_by_ns at the latest. */
 #include "daemon/cluster/elector.h"
 
-#include <uv.h>
-
 #include "base/clock.h"
 #include "base/mem.h"
 
 #define RELEASE_WAIT_NS (4 * INT64_C(1000000000)) /* less than a pod's grace period */
-
-struct elector {
-    struct kube_client *client;
-    struct kube_lease *lease;
-    uv_timer_t timer;
-    struct kube_call *call;
-    enum kube_lease_state state; /* as reported last */
-    void (*on_change)(void *ctx);
-    void (*on_done)(void *ctx); /* of the release */
-    void *ctx, *done_ctx;
-    int64_t release_by_ns; /* 0: not releasing */
-};
 
 static void step(struct elector *e);
 
@@ -100,24 +86,9 @@ struct elector *elector_new(struct kube_client *client, const struct kube_lease_
     return e;
 }
 
-enum kube_lease_state elector_state(const struct elector *e)
-{
-    return e->state;
-}
-
 bool elector_may_write(struct elector *e)
 {
     return kube_lease_may_write(e->lease, clock_boottime_ns());
-}
-
-const char *elector_holder(const struct elector *e)
-{
-    return kube_lease_holder(e->lease);
-}
-
-const struct err *elector_error(const struct elector *e)
-{
-    return kube_lease_error(e->lease);
 }
 
 int64_t elector_careful_unix_ms(const struct elector *e)

@@ -2,20 +2,27 @@
  * rules are lib/kube/lease.h. Edge file: clocks, a timer. */
 #pragma once
 
+#include <uv.h>
+
 #include "kube/client.h"
 #include "kube/lease.h"
 
-struct elector;
+struct elector { /* other files read the first two */
+    struct kube_lease *lease;
+    enum kube_lease_state state; /* as reported last */
+    struct kube_client *client;
+    uv_timer_t timer;
+    struct kube_call *call;
+    void (*on_change)(void *ctx);
+    void (*on_done)(void *ctx); /* of the release */
+    void *ctx, *done_ctx;
+    int64_t release_by_ns; /* 0: not releasing */
+};
 /* Calls `on_change` when this process becomes the leader and when it loses the Lease. */
 struct elector *elector_new(struct kube_client *client, const struct kube_lease_params *params,
                             void (*on_change)(void *ctx), void *ctx);
-enum kube_lease_state elector_state(const struct elector *e);
 /* Decided by the clock, so it is right even before the loop noticed that the Lease ran out. */
 bool elector_may_write(struct elector *e);
-/* The last known holder of the Lease; "" if no process holds it. */
-const char *elector_holder(const struct elector *e);
-/* The failure that lasts; NULL: none. */
-const struct err *elector_error(const struct elector *e);
 /* For what cannot be taken back: the earlier of two clocks, this machine's (as this process counts
  * it) and the API server's. Results are old only when both say so. */
 int64_t elector_careful_unix_ms(const struct elector *e);

@@ -7,9 +7,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/rfc3339.h"
-#include "base/str.h"
 #include "base/text.h"
-#include "decide/policy_wait.h"
 
 #define SECONDS_A_TOKEN 2.0
 
@@ -47,34 +45,6 @@ static void on_done(void *ctx, int r, const struct kube_response *res, const str
     }
 }
 
-const char *event_action(const char *reason)
-{
-    static const struct {
-        const char *name, *reasons[8];
-    } actions[] = {
-        {"Wait", /* as wait_kinds do */
-         {"BenchmarkNotFound", "DefinitionNotRead", "HeldByAnother", "StoreFull",
-          "TemplateCheckFails"}},
-        {"RepeatTrial",
-         {"AttemptPreempted", "AttemptVoid", "PreemptedOften", "ResultsLost", "TrialInvalid"}},
-        {"GiveUpTrial", {"MetricsUnavailable", "PointGivenUp", "TrialFailed"}},
-        {"StartRun", {"RunStarted"}},
-        {"SuspendRun", {"Suspended"}},
-        {"ResumeRun", {"StoreHasSpace"}},
-        {"QueryPrometheus", {"MetricUnknown"}},
-        {"DeletePods", {"StrayReplicas"}},
-        {"EraseResults", {"ResultsErased"}},
-        {"KeepResults", {"EarlierResults"}},
-        {"ArchiveRun", {"ArchiveFailed"}},
-    };
-    for (size_t i = 0; i < COUNT_OF(actions); i++) {
-        if (str_is_one_of(reason, actions[i].reasons)) {
-            return actions[i].name;
-        }
-    }
-    return wait_kind_find(reason) != NULL ? "Wait" : "EndRun";
-}
-
 void event_recorder_emit(struct event_recorder *r, const char *run, const char *run_uid,
                          enum event_type type, const char *reason, const char *note)
 {
@@ -91,7 +61,7 @@ void event_recorder_emit(struct event_recorder *r, const char *run, const char *
         "{s:s, s:s, s:{s:s, s:s}, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:{s:s, s:s, s:s, s:s, s:s}}",
         "apiVersion", "events.k8s.io/v1", "kind", "Event", "metadata", "name", name, "namespace",
         r->ns, "eventTime", date, "reportingController", "benchd.io/benchd", "reportingInstance",
-        r->instance, "action", event_action(reason), "reason", reason, "type",
+        r->instance, "action", reason, "reason", reason, "type",
         type == EVENT_WARNING ? "Warning" : "Normal", "note", text, "regarding", "apiVersion",
         "benchd.io/v1alpha1", "kind", "BenchmarkRun", "namespace", r->ns, "name", run, "uid",
         run_uid);

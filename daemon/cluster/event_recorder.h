@@ -18,8 +18,6 @@ struct event_recorder {
 
 void event_recorder_init(struct event_recorder *r, struct kube_client *client, const char *ns,
                          const char *instance);
+/* The API server requires an action: it repeats the reason. */
 void event_recorder_emit(struct event_recorder *r, const char *run, const char *run_uid,
                          enum event_type type, const char *reason, const char *note);
-/* The action of an Event: what benchd does, by the reason of the Event. A reason that
- * event_recorder.c does not list is the reason of the run's end. Static. */
-const char *event_action(const char *reason);

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -12,12 +13,14 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "host/host.h"
 
 #define RUN_PURPOSE "benchd run key 1:"
 #define IDENTITY_PURPOSE "benchd identity 2:"
 #define SSH_PURPOSE "benchd ssh key 1:"
 #define READ_PURPOSE "benchd read key 1:"
 #define READ_KEY_BYTES 16
+#define BOOT_ID "/proc/sys/kernel/random/boot_id"
 
 static int read_key(int fd, const char *path, unsigned char *ret, struct err *err)
 {
@@ -157,5 +160,43 @@ int key_for_readers(const unsigned char key[static KEY_SIZE], char **ret, struct
         buf_printf(&text, "%02x", bytes[i]);
     }
     *ret = buf_take(&text);
+    return 0;
+}
+
+/* ---- the lock ---- */
+
+int lock_take(const char *path, struct err *err)
+{
+    const int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (fd < 0) {
+        return err_set_errno(err, errno, "lock file '%s'", path);
+    }
+    if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+        const int code = errno == EWOULDBLOCK ? EBUSY : errno;
+        (void)close(fd); /* nothing was written */
+        return err_set(err, code,
+                       "lock file '%s': another benchd uses this store; stop it, or pass "
+                       "another --store",
+                       path);
+    }
+    return fd;
+}
+
+int lock_place(int fd, char **ret, struct err *err)
+{
+    struct stat st;
+    uint64_t random;
+    if (fstat(fd, &st) < 0) {
+        return err_set_errno(err, errno, "lock file");
+    }
+    _cleanup_(freep) char *boot = host_read_line("", BOOT_ID);
+    if (boot == NULL) { /* another machine might have the same: a number of this process's own */
+        if (getrandom(&random, sizeof(random), 0) != (ssize_t)sizeof(random)) {
+            return err_set_errno(err, errno, "create an identity");
+        }
+        boot = xasprintf("%016llx", (unsigned long long)random);
+    }
+    *ret = xasprintf("%s:%llx:%llx", boot, (unsigned long long)st.st_dev,
+                     (unsigned long long)st.st_ino);
     return 0;
 }

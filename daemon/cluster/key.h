@@ -1,5 +1,6 @@
-/* The key of this benchd, from which each run's secret is derived. Edge file:
- * random numbers, files. */
+/* What makes this benchd itself: its key, from which each run's secret is derived, and its lock, a
+ * file next to the store that is held for the life of the process, so that one benchd uses a store.
+ * Edge file: random numbers, files. */
 #pragma once
 
 #include "base/err.h"
@@ -25,3 +26,10 @@ int key_identity(const unsigned char key[static KEY_SIZE], const char *host, con
 /* What a reader must send with --read-key: 32 hexadecimal digits, the same as long as the key is.
  * No other key can be derived from it. Owned. */
 int key_for_readers(const unsigned char key[static KEY_SIZE], char **ret, struct err *err);
+
+/* Returns the descriptor that holds the lock. The kernel releases it when the process ends, however
+ * that happens. -EBUSY: another process has the lock. */
+int lock_take(const char *path, struct err *err);
+/* What no other living process can hold: this file on this boot of the machine. The same again for
+ * the next process that takes the lock, but not for a copy of the file. Owned. */
+int lock_place(int fd, char **ret, struct err *err);

@@ -6,7 +6,6 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "daemon/cluster/bmr.h"
-#include "daemon/run/summarize_run.h"
 
 #define WRITE_EVERY_NS INT64_C(1000000000)
 

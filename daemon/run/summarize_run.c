@@ -1,5 +1,5 @@
-/* See summarize_run.h. */
-#include "daemon/run/summarize_run.h"
+/* See run.h. */
+#include "daemon/run/run.h"
 
 #include <uv.h>
 
@@ -61,18 +61,11 @@ struct summarize_run {
     struct err err;
 };
 
-/* A verdict that has begun is finished, also when benchd is about to leave. */
-static bool never_stops(void *ctx)
-{
-    (void)ctx;
-    return false;
-}
-
 static void work(uv_work_t *request)
 {
     struct summarize_run *j = request->data;
     struct store *store;
-    j->r = store_open_reader(j->url, never_stops, NULL, &store, &j->err);
+    j->r = store_open_reader(j->url, NULL, NULL, &store, &j->err);
     if (j->r >= 0) {
         j->r = summarize_run(store, j->uid, &j->verdict, &j->err);
         store_close(store);

@@ -269,10 +269,15 @@ void api_logs(struct site *site, const struct web_request *req, struct web_respo
     struct wanted w;
     struct err err = {0};
     _cleanup_(chosen_log_done) struct chosen_log log = {0};
-    if (!take_wanted(req, &w, res)) {
+    struct site_run *run = &log.run;
+    struct store *s = site->store;
+    if (!take_wanted(req, &w, res) || !site_run_open(site, req->run, SITE_DEFINITION, run, res)) {
         return;
     }
-    int r = site_run_load(site, req->run, SITE_ROWS, &w.attempt, &log.run, &err);
+    int r = 0;
+    if (run->item.is_stored) {
+        r = s->ops->list_wanted(s, run->item.row.uid, &w.attempt, &run->rows, &run->n_rows, &err);
+    }
     if (r >= 0 && !choose(&log, &w, res)) {
         return;
     }

@@ -53,12 +53,6 @@ struct daemon_runs *daemon_runs_new(void)
     return runs;
 }
 
-struct daemon_runs *daemon_runs_ref(struct daemon_runs *runs)
-{
-    atomic_fetch_add(&runs->n_users, 1);
-    return runs;
-}
-
 void daemon_runs_unref(struct daemon_runs *runs)
 {
     if (runs == NULL || atomic_fetch_sub(&runs->n_users, 1) > 1) {
@@ -125,7 +119,7 @@ void daemon_view_read(const struct daemon_view *v, struct daemon_snapshot *ret)
     uv_mutex_t *mutex = (uv_mutex_t *)&v->mutex;
     uv_mutex_lock(mutex);
     *ret = v->now;
-    (void)daemon_runs_ref(ret->runs);
+    atomic_fetch_add(&ret->runs->n_users, 1);
     uv_mutex_unlock(mutex);
 }
 

@@ -1,7 +1,7 @@
 /* What daemon/web may see of the running daemon, and how it gets from the daemon's loop to the
  * threads of daemon/web:
  *
- *   daemon's loop   makes a list of its runs when one changed    publish_view (daemon/publish.h)
+ *   daemon's loop   makes a list of its runs when one changed    publish_view (daemon/publish.c)
  *                   publishes it with the current facts          daemon_view_publish
  *   other threads   copy the facts and reference the list        daemon_view_read
  *
@@ -84,7 +84,6 @@ struct daemon_runs {
     VEC(struct daemon_run *) list;
 };
 struct daemon_runs *daemon_runs_new(void); /* with one user; push items that you have referenced */
-struct daemon_runs *daemon_runs_ref(struct daemon_runs *runs);
 void daemon_runs_unref(struct daemon_runs *runs); /* NULL is fine */
 /* The same runs, unchanged and in the same order? */
 bool daemon_runs_are_same(const struct daemon_runs *a, const struct daemon_runs *b);

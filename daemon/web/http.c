@@ -27,7 +27,6 @@
 #include "base/str.h"
 #include "daemon/web/listen.h"
 #include "daemon/web/render.h"
-#include "daemon/web/tls.h"
 #include "report/style.h"
 
 #define CONNECTIONS 512

@@ -1,13 +1,18 @@
-/* Arguments and errors, see message.h. */
+/* Arguments, errors and bodies, see message.h. */
 #include "daemon/web/message.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include <jansson.h>
+#include <zstd.h>
 
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/vec_walk.h"
+
+#define LEVEL 1
+#define WINDOW_LOG 17 /* so little must a reader keep */
 
 const char *web_request_arg(const struct web_request *req, const char *name)
 {
@@ -46,11 +51,9 @@ void web_put_json(struct web_response *res, json_t *document_take)
     buf_printf(&res->body, "%s\n", text);
 }
 
-static void fail(struct web_response *res, int code, const char *fmt, va_list ap)
-    __attribute__((format(printf, 3, 0)));
-static void fail(struct web_response *res, int code, const char *fmt, va_list ap)
+void web_fail(struct web_response *res, int code, const char *fmt, ...)
 {
-    _cleanup_(freep) char *text = xvasprintf(fmt, ap);
+    _cleanup_(freep) char *text = xasprintf_rest(fmt);
     _cleanup_(buf_done) struct buf clean = BUF_INIT;
     buf_put_utf8(&clean, text, strlen(text)); /* it may quote what a client sent */
     json_auto_t *document = json_pack("{s:i, s:s}", "code", code, "message", buf_cstr(&clean));
@@ -63,19 +66,139 @@ static void fail(struct web_response *res, int code, const char *fmt, va_list ap
     buf_printf(&res->body, "%s\n", json);
 }
 
-void web_fail(struct web_response *res, int code, const char *fmt, ...)
+void web_fail_busy(struct web_response *res, const char *why)
 {
-    va_list ap;
-    va_start(ap, fmt);
-    fail(res, code, fmt, ap);
-    va_end(ap);
+    web_fail(res, 503, "%s", why);
+    res->must_retry_later = true;
 }
 
-void web_fail_busy(struct web_response *res, const char *fmt, ...)
+static struct body *body_new(struct buf *text, const char *content_type)
 {
-    va_list ap;
-    va_start(ap, fmt);
-    fail(res, 503, fmt, ap);
-    va_end(ap);
-    res->must_retry_later = true;
+    struct body *body = xnew(struct body);
+    body->n_users = 1;
+    body->len = body->n_bytes = text->len;
+    body->content_type = content_type;
+    /* A buffer may be twice as large as its content. */
+    body->data = xrealloc(buf_take(text), body->len + 1);
+    return body;
+}
+
+struct body *body_of_response(struct web_response *res)
+{
+    if (res->pack == NULL) {
+        return body_new(&res->body, res->content_type);
+    }
+    struct buf bytes;
+    size_t len;
+    text_pack_put(res->pack, buf_cstr(&res->body), res->body.len);
+    text_pack_end(res->pack, &bytes, &len);
+    text_pack_free(res->pack);
+    res->pack = NULL;
+    buf_done(&res->body);
+    struct body *body = body_new(&bytes, res->content_type);
+    body->is_packed = true;
+    body->len = len;
+    return body;
+}
+
+struct body *body_ref(struct body *body)
+{
+    atomic_fetch_add(&body->n_users, 1);
+    return body;
+}
+
+void body_unref(struct body *body)
+{
+    if (body != NULL && atomic_fetch_sub(&body->n_users, 1) == 1) {
+        free(body->data);
+        free(body);
+    }
+}
+
+/* ---- long documents ---- */
+
+struct text_pack {
+    ZSTD_CCtx *ctx;
+    struct buf zstd;
+    size_t len;
+};
+
+struct text_pack *text_pack_new(void)
+{
+    ZSTD_CCtx *ctx = ZSTD_createCCtx();
+    if (ctx == NULL) {
+        return NULL;
+    }
+    struct text_pack *p = xnew(struct text_pack);
+    p->ctx = ctx;
+    (void)ZSTD_CCtx_setParameter(p->ctx, ZSTD_c_compressionLevel, LEVEL); /* both are in range */
+    (void)ZSTD_CCtx_setParameter(p->ctx, ZSTD_c_windowLog, WINDOW_LOG);
+    return p;
+}
+
+void text_pack_free(struct text_pack *p)
+{
+    if (p != NULL) {
+        ZSTD_freeCCtx(p->ctx);
+        buf_done(&p->zstd);
+        free(p);
+    }
+}
+
+static void put(struct text_pack *p, const char *text, size_t len, ZSTD_EndDirective end)
+{
+    char block[16384];
+    ZSTD_inBuffer in = {text, len, 0};
+    size_t left;
+    do {
+        ZSTD_outBuffer out = {block, sizeof(block), 0};
+        left = ZSTD_compressStream2(p->ctx, &out, &in, end);
+        assert(!ZSTD_isError(left)); /* there is a context, and room */
+        buf_append(&p->zstd, block, out.pos);
+    } while (end == ZSTD_e_end ? left > 0 : in.pos < in.size);
+    p->len += len;
+}
+
+void text_pack_put(struct text_pack *p, const char *text, size_t len)
+{
+    put(p, text, len, ZSTD_e_continue);
+}
+
+void text_pack_end(struct text_pack *p, struct buf *ret, size_t *ret_len)
+{
+    put(p, "", 0, ZSTD_e_end);
+    *ret_len = p->len;
+    *ret = p->zstd;
+    p->zstd = (struct buf)BUF_INIT;
+}
+
+struct text_reader {
+    ZSTD_DCtx *ctx;
+    ZSTD_inBuffer in;
+};
+
+struct text_reader *text_reader_new(const void *data, size_t len)
+{
+    struct text_reader *r = xnew(struct text_reader);
+    *r = (struct text_reader){ZSTD_createDCtx(), {data, len, 0}};
+    return r;
+}
+
+void text_reader_free(struct text_reader *r)
+{
+    ZSTD_freeDCtx(r->ctx);
+    free(r);
+}
+
+size_t text_reader_next(struct text_reader *r, char *to, size_t max)
+{
+    ZSTD_outBuffer out = {to, max, 0};
+    while (r->ctx != NULL && out.pos == 0) {
+        const size_t before = r->in.pos;
+        const size_t left = ZSTD_decompressStream(r->ctx, &out, &r->in);
+        if (ZSTD_isError(left) || (out.pos == 0 && r->in.pos == before)) {
+            break; /* it is over, or there is no memory */
+        }
+    }
+    return out.pos;
 }

@@ -2,12 +2,19 @@
  * of their nodes. */
 #include "daemon/web/metrics.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
+#include "base/mem.h"
+#include "base/str.h"
 #include "config.h"
+#include "result/number.h"
 
 #define NUMBER_SIZE 24
+
+#define MAX_LABEL_BYTES 256 /* of a value; names of Kubernetes objects have at most 253 */
 
 bool metrics_wants_run(const struct run_status *status, bool is_active, int64_t now_unix_ms)
 {
@@ -15,21 +22,95 @@ bool metrics_wants_run(const struct run_status *status, bool is_active, int64_t 
            now_unix_ms - status->ended_unix_ms <= METRICS_KEEP_MS;
 }
 
-/* --- A family -------------------------------------------------------------------------------- */
+/* --- The text format -------------------------------------------------------------------------- */
 
-/* Begins a family; its samples follow. */
-#define BEGIN(e, kind, name, help)                                                                 \
-    do {                                                                                           \
-        static const struct expo_family family_ = {name, help, kind};                              \
-        expo_begin(e, &family_);                                                                   \
-    } while (0)
+void expo_begin(struct expo *e, enum expo_kind kind, const char *name, const char *help)
+{
+    static const char *const kinds[] = {
+        [EXPO_GAUGE] = "gauge", [EXPO_COUNTER] = "counter", [EXPO_HISTOGRAM] = "histogram"};
+    e->name = name;
+    buf_printf(e->out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, kinds[kind]);
+}
+
+static void put_value(struct buf *out, double value)
+{
+    if (isinf(value)) {
+        buf_puts(out, value > 0 ? "+Inf" : "-Inf");
+    } else {
+        number_format_exact(value, out);
+    }
+}
+
+static void put_label_value(struct buf *out, const char *value)
+{
+    _cleanup_(buf_done) struct buf clean = BUF_INIT;
+    buf_put_utf8(&clean, value, MAX_LABEL_BYTES);
+    for (const char *c = buf_cstr(&clean); *c != '\0'; c++) {
+        if (*c == '\n') {
+            buf_puts(out, "\\n");
+            continue;
+        }
+        if (*c == '\\' || *c == '"') {
+            buf_putc(out, '\\');
+        }
+        buf_putc(out, *c);
+    }
+}
+
+static void put_series(struct expo *e, const char *suffix, const struct expo_label *labels,
+                       size_t n_labels, double value)
+{
+    buf_printf(e->out, "%s%s", e->name, suffix);
+    for (size_t i = 0; i < n_labels; i++) {
+        buf_printf(e->out, "%c%s=\"", i == 0 ? '{' : ',', labels[i].name);
+        put_label_value(e->out, labels[i].value);
+        buf_putc(e->out, '"');
+    }
+    buf_puts(e->out, n_labels > 0 ? "} " : " ");
+    put_value(e->out, value);
+    buf_putc(e->out, '\n');
+    e->n_series++;
+}
+
+void expo_sample(struct expo *e, const struct expo_label *labels, size_t n_labels, double value)
+{
+    if (!isnan(value)) {
+        put_series(e, "", labels, n_labels, value);
+    }
+}
+
+void expo_histogram(struct expo *e, const struct expo_label *labels, size_t n_labels,
+                    const struct histogram *h)
+{
+    struct expo_label with_bound[EXPO_MAX_LABELS + 1];
+    uint64_t n = 0;
+    assert(n_labels <= EXPO_MAX_LABELS);
+    for (size_t i = 0; i < n_labels; i++) {
+        with_bound[i] = labels[i];
+    }
+    for (size_t i = 0; i <= HISTOGRAM_N_BOUNDS; i++) { /* each bucket holds those before it */
+        _cleanup_(buf_done) struct buf bound = BUF_INIT;
+        put_value(&bound, i < HISTOGRAM_N_BOUNDS ? (double)histogram_bounds_ns[i] / 1e9 : INFINITY);
+        with_bound[n_labels] = (struct expo_label){"le", buf_cstr(&bound)};
+        n += h->counts[i];
+        put_series(e, "_bucket", with_bound, n_labels + 1, (double)n);
+    }
+    put_series(e, "_sum", labels, n_labels, (double)h->sum_ns / 1e9);
+    put_series(e, "_count", labels, n_labels, (double)n);
+}
 
 /* A family with one sample, which has no label; NaN: no sample. */
-#define PUT(e, kind, name, help, value)                                                            \
-    do {                                                                                           \
-        BEGIN(e, kind, name, help);                                                                \
-        expo_sample(e, NULL, 0, value);                                                            \
-    } while (0)
+static void gauge(struct expo *e, const char *name, const char *help, double value)
+{
+    expo_begin(e, EXPO_GAUGE, name, help);
+    expo_sample(e, NULL, 0, value);
+}
+
+static void counter(struct expo *e, const char *name, const char *help, double value)
+{
+    expo_begin(e, EXPO_COUNTER, name, help);
+    expo_sample(e, NULL, 0, value);
+}
 
 static void sample_of(struct expo *e, const char *label, const char *text, double value)
 {
@@ -41,31 +122,26 @@ static void sample_of(struct expo *e, const char *label, const char *text, doubl
 
 static void put_program(struct expo *e, const struct metrics_input *in)
 {
-    BEGIN(e, EXPO_GAUGE, "benchd_build_info", "Always 1; the label has the version.");
+    expo_begin(e, EXPO_GAUGE, "benchd_build_info", "Always 1; the label has the version.");
     sample_of(e, "version", BENCHD_VERSION, 1);
-    PUT(e, EXPO_GAUGE, "benchd_ready", "1 if /readyz answers 200.",
-        daemon_facts_are_ready(in->facts, in->now_ns, NULL));
-    PUT(e, EXPO_GAUGE, "benchd_healthy", "1 if /healthz answers 200.",
-        daemon_facts_are_healthy(in->facts, in->now_ns, NULL));
-    PUT(e, EXPO_GAUGE, "benchd_leader", "1 while this benchd holds the Lease.",
-        in->facts->is_leader);
+    gauge(e, "benchd_ready", "1 if /readyz answers 200.",
+          daemon_facts_are_ready(in->facts, in->now_ns, NULL));
+    gauge(e, "benchd_healthy", "1 if /healthz answers 200.",
+          daemon_facts_are_healthy(in->facts, in->now_ns, NULL));
+    gauge(e, "benchd_leader", "1 while this benchd holds the Lease.", in->facts->is_leader);
 }
 
 /* As the client libraries of Prometheus name them. */
 static void put_process(struct expo *e, const struct metrics_input *in)
 {
     const struct process_use *use = &in->process;
-    PUT(e, EXPO_COUNTER, "process_cpu_seconds_total", "CPU time of benchd, user and system.",
-        use->cpu_s);
-    PUT(e, EXPO_GAUGE, "process_resident_memory_bytes", "Memory that is resident.",
-        use->resident_bytes);
-    PUT(e, EXPO_GAUGE, "process_virtual_memory_bytes", "Size of the address space.",
-        use->virtual_bytes);
-    PUT(e, EXPO_GAUGE, "process_open_fds", "Open file descriptors.", use->open_fds);
-    PUT(e, EXPO_GAUGE, "process_max_fds", "Limit of open file descriptors.", use->max_fds);
-    PUT(e, EXPO_GAUGE, "process_start_time_seconds",
-        "Start time of benchd, in seconds since the epoch.",
-        (double)in->facts->counters.started_unix_ms / 1000);
+    counter(e, "process_cpu_seconds_total", "CPU time of benchd, user and system.", use->cpu_s);
+    gauge(e, "process_resident_memory_bytes", "Memory that is resident.", use->resident_bytes);
+    gauge(e, "process_virtual_memory_bytes", "Size of the address space.", use->virtual_bytes);
+    gauge(e, "process_open_fds", "Open file descriptors.", use->open_fds);
+    gauge(e, "process_max_fds", "Limit of open file descriptors.", use->max_fds);
+    gauge(e, "process_start_time_seconds", "Start time of benchd, in seconds since the epoch.",
+          (double)in->facts->counters.started_unix_ms / 1000);
 }
 
 static void sample_of_phase(struct expo *e, int phase, double value)
@@ -76,22 +152,23 @@ static void sample_of_phase(struct expo *e, int phase, double value)
 static void put_runs(struct expo *e, const struct metrics_input *in)
 {
     const struct daemon_counters *c = &in->facts->counters;
-    PUT(e, EXPO_GAUGE, "benchd_runs_hidden", "Runs that are not shown because too many are active.",
-        in->n_runs > METRICS_MAX_RUNS ? (double)(in->n_runs - METRICS_MAX_RUNS) : 0);
-    BEGIN(e, EXPO_GAUGE, "benchd_runs", "Runs that have not ended, by phase.");
+    gauge(e, "benchd_runs_hidden", "Runs that are not shown because too many are active.",
+          in->n_runs > METRICS_MAX_RUNS ? (double)(in->n_runs - METRICS_MAX_RUNS) : 0);
+    expo_begin(e, EXPO_GAUGE, "benchd_runs", "Runs that have not ended, by phase.");
     for (int phase = 0; phase < DAEMON_N_PHASES; phase++) {
         if (!run_phase_is_final((enum run_phase)phase)) {
             sample_of_phase(e, phase, in->facts->runs[phase]);
         }
     }
-    BEGIN(e, EXPO_COUNTER, "benchd_runs_finished_total",
-          "Runs that reached a final phase, by that phase.");
+    expo_begin(e, EXPO_COUNTER, "benchd_runs_finished_total",
+               "Runs that reached a final phase, by that phase.");
     for (int phase = 0; phase < DAEMON_N_PHASES; phase++) {
         if (run_phase_is_final((enum run_phase)phase)) {
             sample_of_phase(e, phase, c->runs_finished[phase]);
         }
     }
-    BEGIN(e, EXPO_COUNTER, "benchd_attempts_total", "Attempts saved in the store, by outcome.");
+    expo_begin(e, EXPO_COUNTER, "benchd_attempts_total",
+               "Attempts saved in the store, by outcome.");
     for (size_t i = 0; i < COUNT_OF(c->attempts); i++) {
         sample_of(e, "outcome", attempt_outcome_to_string((enum attempt_outcome)i), c->attempts[i]);
     }
@@ -99,37 +176,36 @@ static void put_runs(struct expo *e, const struct metrics_input *in)
 
 static void put_objects(struct expo *e, const struct daemon_counters *c)
 {
-    PUT(e, EXPO_COUNTER, "benchd_archive_puts_total", "Runs put into the archive.", c->archived);
-    PUT(e, EXPO_COUNTER, "benchd_archive_restores_total", "Runs restored from the archive.",
-        c->restored);
-    PUT(e, EXPO_COUNTER, "benchd_archive_failures_total",
-        "Failures of the archive, each of which is tried again or leaves a run out.",
-        c->archive_failures);
-    PUT(e, EXPO_COUNTER, "benchd_pods_created_total", "Pods created.", c->pods_created);
-    PUT(e, EXPO_COUNTER, "benchd_pods_deleted_total", "Pods deleted.", c->pods_deleted);
-    PUT(e, EXPO_COUNTER, "benchd_pod_failures_total", "Pods that the API server refused for good.",
-        c->pods_failed);
+    counter(e, "benchd_archive_puts_total", "Runs put into the archive.", c->archived);
+    counter(e, "benchd_archive_restores_total", "Runs restored from the archive.", c->restored);
+    counter(e, "benchd_archive_failures_total",
+            "Failures of the archive, each of which is tried again or leaves a run out.",
+            c->archive_failures);
+    counter(e, "benchd_pods_created_total", "Pods created.", c->pods_created);
+    counter(e, "benchd_pods_deleted_total", "Pods deleted.", c->pods_deleted);
+    counter(e, "benchd_pod_failures_total", "Pods that the API server refused for good.",
+            c->pods_failed);
 }
 
 static void put_api(struct expo *e, const struct kube_client_stats *kube)
 {
-    PUT(e, EXPO_COUNTER, "benchd_api_requests_total", "Requests sent to the Kubernetes API server.",
-        kube->requests);
-    PUT(e, EXPO_COUNTER, "benchd_api_retries_total",
-        "Requests to the API server that were retried.", kube->retries);
-    PUT(e, EXPO_COUNTER, "benchd_api_failures_total",
-        "Requests to the API server that failed for good.", kube->failures);
-    PUT(e, EXPO_COUNTER, "benchd_api_connections_total", "Connections opened to the API server.",
-        kube->connections);
-    PUT(e, EXPO_COUNTER, "benchd_api_received_bytes_total", "Bytes received from the API server.",
-        kube->bytes_in);
+    counter(e, "benchd_api_requests_total", "Requests sent to the Kubernetes API server.",
+            kube->requests);
+    counter(e, "benchd_api_retries_total", "Requests to the API server that were retried.",
+            kube->retries);
+    counter(e, "benchd_api_failures_total", "Requests to the API server that failed for good.",
+            kube->failures);
+    counter(e, "benchd_api_connections_total", "Connections opened to the API server.",
+            kube->connections);
+    counter(e, "benchd_api_received_bytes_total", "Bytes received from the API server.",
+            kube->bytes_in);
 }
 
 /* All answers from the start: a rate needs to see the first one of its kind come. */
 static void put_traffic(struct expo *e, const struct kube_client_stats *kube)
 {
-    BEGIN(e, EXPO_COUNTER, "rest_client_requests_total",
-          "Answers of the API server, by method, code and its host.");
+    expo_begin(e, EXPO_COUNTER, "rest_client_requests_total",
+               "Answers of the API server, by method, code and its host.");
     for (int method = 0; method < KUBE_N_METHODS; method++) {
         for (size_t i = 0; i < KUBE_N_CODES; i++) {
             const struct expo_label labels[] = {{"method", kube_method_names[method]},
@@ -138,8 +214,8 @@ static void put_traffic(struct expo *e, const struct kube_client_stats *kube)
             expo_sample(e, labels, COUNT_OF(labels), kube->traffic.answers[method][i]);
         }
     }
-    BEGIN(e, EXPO_HISTOGRAM, "rest_client_request_duration_seconds",
-          "Time until the API server answered, by verb and resource.");
+    expo_begin(e, EXPO_HISTOGRAM, "rest_client_request_duration_seconds",
+               "Time until the API server answered, by verb and resource.");
     for (size_t i = 0; i < KUBE_N_TARGETS; i++) {
         for (int verb = 0; verb < KUBE_N_VERBS; verb++) {
             const struct histogram *h = &kube->traffic.times[i][verb];
@@ -154,16 +230,16 @@ static void put_traffic(struct expo *e, const struct kube_client_stats *kube)
 
 static void put_watches(struct expo *e, const struct daemon_facts *facts)
 {
-    BEGIN(e, EXPO_COUNTER, "benchd_watch_restarts_total",
-          "Watches opened after the first, by resource.");
+    expo_begin(e, EXPO_COUNTER, "benchd_watch_restarts_total",
+               "Watches opened after the first, by resource.");
     for (size_t i = 0; i < DAEMON_N_WATCHES; i++) {
         const uint64_t n = facts->watches[i].stats.watches;
         if (facts->watches[i].resource != NULL) {
             sample_of(e, "resource", facts->watches[i].resource, (double)(n == 0 ? 0 : n - 1));
         }
     }
-    BEGIN(e, EXPO_COUNTER, "benchd_watch_lists_total",
-          "Pages of lists requested for a watch, by resource.");
+    expo_begin(e, EXPO_COUNTER, "benchd_watch_lists_total",
+               "Pages of lists requested for a watch, by resource.");
     for (size_t i = 0; i < DAEMON_N_WATCHES; i++) {
         if (facts->watches[i].resource != NULL) {
             sample_of(e, "resource", facts->watches[i].resource, facts->watches[i].stats.lists);
@@ -174,36 +250,36 @@ static void put_watches(struct expo *e, const struct daemon_facts *facts)
 static void put_store(struct expo *e, const struct daemon_facts *facts)
 {
     const struct daemon_counters *c = &facts->counters;
-    PUT(e, EXPO_GAUGE, "benchd_store_bytes", "Size of the store's files.", facts->space.bytes);
-    PUT(e, EXPO_GAUGE, "benchd_store_used_bytes",
-        "Size of what the store holds, without pages that deleted runs left free.",
-        facts->store_used_bytes);
-    BEGIN(e, EXPO_COUNTER, "benchd_runs_erased_total",
-          "Runs whose results were erased, by reason.");
+    gauge(e, "benchd_store_bytes", "Size of the store's files.", facts->space.bytes);
+    gauge(e, "benchd_store_used_bytes",
+          "Size of what the store holds, without pages that deleted runs left free.",
+          facts->store_used_bytes);
+    expo_begin(e, EXPO_COUNTER, "benchd_runs_erased_total",
+               "Runs whose results were erased, by reason.");
     sample_of(e, "reason", "Deleted", c->runs_deleted);
     sample_of(e, "reason", "Age", c->runs_erased[RETENTION_PAST_AGE]);
     sample_of(e, "reason", "Count", c->runs_erased[RETENTION_PAST_COUNT]);
     sample_of(e, "reason", "Size", c->runs_erased[RETENTION_PAST_SIZE]);
-    PUT(e, EXPO_GAUGE, "benchd_store_full",
-        "1: the disk of the store is full, runs wait for space.", facts->space.is_full);
-    PUT(e, EXPO_GAUGE, "benchd_store_disk_bytes", "Size of the file system that has the store.",
-        facts->space.disk_bytes);
-    PUT(e, EXPO_GAUGE, "benchd_store_disk_free_bytes", "Free space of that file system.",
-        facts->space.disk_free_bytes);
-    BEGIN(e, EXPO_HISTOGRAM, "benchd_store_statement_duration_seconds",
-          "Time of a statement of the store, until its first row or its end.");
+    gauge(e, "benchd_store_full", "1: the disk of the store is full, runs wait for space.",
+          facts->space.is_full);
+    gauge(e, "benchd_store_disk_bytes", "Size of the file system that has the store.",
+          facts->space.disk_bytes);
+    gauge(e, "benchd_store_disk_free_bytes", "Free space of that file system.",
+          facts->space.disk_free_bytes);
+    expo_begin(e, EXPO_HISTOGRAM, "benchd_store_statement_duration_seconds",
+               "Time of a statement of the store, until its first row or its end.");
     expo_histogram(e, NULL, 0, &facts->statements);
 }
 
 static void put_loop(struct expo *e, const struct metrics_input *in)
 {
-    BEGIN(e, EXPO_HISTOGRAM, "benchd_loop_turn_duration_seconds",
-          "Time that a turn of the loop worked, and so delayed everything else.");
+    expo_begin(e, EXPO_HISTOGRAM, "benchd_loop_turn_duration_seconds",
+               "Time that a turn of the loop worked, and so delayed everything else.");
     expo_histogram(e, NULL, 0, &in->facts->turns);
-    PUT(e, EXPO_GAUGE, "benchd_loop_longest_turn_seconds",
-        "Longest turn of the loop since the start.", (double)in->facts->turns.longest_ns / 1e9);
-    PUT(e, EXPO_GAUGE, "benchd_loop_look_age_seconds", "Time since the loop looked at the runs.",
-        in->facts->look_ns == 0 ? NAN : (double)(in->now_ns - in->facts->look_ns) / 1e9);
+    gauge(e, "benchd_loop_longest_turn_seconds", "Longest turn of the loop since the start.",
+          (double)in->facts->turns.longest_ns / 1e9);
+    gauge(e, "benchd_loop_look_age_seconds", "Time since the loop looked at the runs.",
+          in->facts->look_ns == 0 ? NAN : (double)(in->now_ns - in->facts->look_ns) / 1e9);
 }
 
 /* --- The runs -------------------------------------------------------------------------------- */
@@ -235,11 +311,11 @@ static void take_runs(struct writing *w, const struct metrics_input *in)
     }
 }
 
-/* A family with a sample of each run. `value` is an expression of `run`, a struct daemon_run, and `of`, the
- * struct metrics_run that has it. NaN makes no sample. */
+/* A family with a sample of each run. `value` is an expression of `run`, a struct daemon_run, and
+ * `of`, the struct metrics_run that has it. NaN makes no sample. */
 #define GAUGE_OF_RUNS(w, run, metric, help, value)                                                 \
     do {                                                                                           \
-        BEGIN(&(w)->e, EXPO_GAUGE, metric, help);                                                  \
+        expo_begin(&(w)->e, EXPO_GAUGE, metric, help);                                             \
         for (size_t i_ = 0; i_ < (w)->n_runs; i_++) {                                              \
             const struct metrics_run *of = &(w)->runs[i_];                                         \
             const struct daemon_run *run = of->run;                                                \
@@ -254,7 +330,7 @@ static double time_or_none(int64_t unix_ms)
 
 static void put_run_labels(struct writing *w)
 {
-    BEGIN(&w->e, EXPO_GAUGE, "benchd_run_info", "Always 1; the labels describe the run.");
+    expo_begin(&w->e, EXPO_GAUGE, "benchd_run_info", "Always 1; the labels describe the run.");
     for (size_t i = 0; i < w->n_runs; i++) {
         const struct daemon_run *run = w->runs[i].run;
         const struct expo_label labels[] = {
@@ -266,8 +342,8 @@ static void put_run_labels(struct writing *w)
         };
         expo_sample(&w->e, labels, COUNT_OF(labels), 1);
     }
-    BEGIN(&w->e, EXPO_GAUGE, "benchd_run_phase",
-          "1 for the phase that the run is in, 0 for all others.");
+    expo_begin(&w->e, EXPO_GAUGE, "benchd_run_phase",
+               "1 for the phase that the run is in, 0 for all others.");
     for (size_t i = 0; i < w->n_runs; i++) {
         for (int phase = RUN_PENDING; phase <= RUN_SUSPENDED; phase++) {
             const struct expo_label labels[] = {
@@ -282,8 +358,8 @@ static void put_run_labels(struct writing *w)
 
 static void put_waits(struct writing *w)
 {
-    BEGIN(&w->e, EXPO_GAUGE, "benchd_run_wait_start_timestamp_seconds",
-          "Since when a run waits although it could go on, by reason.");
+    expo_begin(&w->e, EXPO_GAUGE, "benchd_run_wait_start_timestamp_seconds",
+               "Since when a run waits although it could go on, by reason.");
     for (size_t i = 0; i < w->n_runs; i++) {
         const struct daemon_wait *wait = &w->runs[i].run->wait;
         if (wait->reason[0] != '\0') {
@@ -385,7 +461,7 @@ static void put_point(struct expo *e, const struct daemon_run *run, const struct
 /* As GAUGE_OF_RUNS, with a sample of each point. */
 #define GAUGE_OF_POINTS(w, point, metric, help, value)                                             \
     do {                                                                                           \
-        BEGIN(&(w)->e, EXPO_GAUGE, metric, help);                                                  \
+        expo_begin(&(w)->e, EXPO_GAUGE, metric, help);                                             \
         for (size_t i_ = 0; i_ < (w)->n_runs; i_++) {                                              \
             const struct run_gauges *of_ = (w)->runs[i_].figures;                                  \
             for (size_t k_ = 0; of_ != NULL && k_ < of_->n_points; k_++) {                         \
@@ -444,7 +520,7 @@ static void put_each_point(struct writing *w)
 /* As GAUGE_OF_RUNS, with a sample of each node. */
 #define GAUGE_OF_NODES(w, node, metric, help, value)                                               \
     do {                                                                                           \
-        BEGIN(&(w)->e, EXPO_GAUGE, metric, help);                                                  \
+        expo_begin(&(w)->e, EXPO_GAUGE, metric, help);                                             \
         for (size_t i_ = 0; i_ < (w)->n_runs; i_++) {                                              \
             for (size_t k_ = 0; k_ < (w)->n_nodes[i_]; k_++) {                                     \
                 const struct node_figures *node = &(w)->runs[i_].figures->nodes[k_];               \
@@ -495,6 +571,6 @@ void metrics_write(const struct metrics_input *in, struct buf *out)
     put_each_run(&w);
     put_each_point(&w);
     put_each_node(&w);
-    BEGIN(&w.e, EXPO_GAUGE, "benchd_series", "Series on this page, including this one.");
+    expo_begin(&w.e, EXPO_GAUGE, "benchd_series", "Series on this page, including this one.");
     expo_sample(&w.e, NULL, 0, (double)w.e.n_series + 1);
 }

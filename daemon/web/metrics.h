@@ -8,7 +8,8 @@
 #pragma once
 
 #include "daemon/web/daemon_view.h"
-#include "daemon/web/expo.h"
+#include "base/buf.h"
+#include "base/histogram.h"
 #include "result/result.h"
 
 #define METRICS_MAX_RUNS 16
@@ -70,3 +71,30 @@ struct metrics_input {
 bool metrics_wants_run(const struct run_status *status, bool is_active, int64_t now_unix_ms);
 
 void metrics_write(const struct metrics_input *in, struct buf *out);
+
+/* Writes the Prometheus text format 0.0.4 into a buffer. One family after another:
+ * expo_begin, then all its samples. */
+enum expo_kind { EXPO_GAUGE, EXPO_COUNTER, EXPO_HISTOGRAM };
+
+#define EXPO_CONTENT_TYPE "text/plain; version=0.0.4; charset=utf-8"
+
+struct expo_label {
+    const char *name;
+    const char *value; /* any bytes; what is not UTF-8 becomes '?' */
+};
+
+struct expo {
+    struct buf *out;
+    const char *name; /* of the family that was begun */
+    size_t n_series;  /* written so far */
+};
+
+/* name: static; a counter's ends in _total, no other's does. help: one sentence without quotes,
+ * backslashes and line breaks. */
+void expo_begin(struct expo *e, enum expo_kind kind, const char *name, const char *help);
+/* NaN: no sample. */
+void expo_sample(struct expo *e, const struct expo_label *labels, size_t n_labels, double value);
+/* Seconds: a series for each bucket, their sum and their count. At most EXPO_MAX_LABELS labels. */
+#define EXPO_MAX_LABELS 4
+void expo_histogram(struct expo *e, const struct expo_label *labels, size_t n_labels,
+                    const struct histogram *h);

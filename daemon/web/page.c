@@ -5,7 +5,6 @@
 
 #include <jansson.h>
 
-#include "report/style.h"
 #include "report/table.h"
 
 #define REFRESH "<meta http-equiv=\"refresh\" content=\"10\">\n"
@@ -17,11 +16,6 @@ void page_open(struct buf *out, const struct page *page)
         buf_printf(out, "<nav class=\"screen\"><a href=\"%s\">Runs</a></nav>\n", page->up);
     }
     buf_puts(out, "</header>\n<main>\n");
-}
-
-void page_close(struct buf *out)
-{
-    html_end_page(out);
 }
 
 /* The relative path from a page to the root. */
@@ -47,7 +41,7 @@ void page_fail(const struct web_request *req, struct web_response *res)
     res->content_type = WEB_HTML;
     page_open(&res->body, &(struct page){.title = title, .up = buf_cstr(&up)});
     html_put(&res->body, "<p>", message == NULL ? "" : message, "</p>\n");
-    page_close(&res->body);
+    html_end_page(&res->body);
 }
 
 const char *page_date(int64_t unix_ms, char ret[static CLOCK_RFC3339_SIZE])

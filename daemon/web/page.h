@@ -5,9 +5,9 @@
 
 #include <stdbool.h>
 
-#include "base/buf.h"
 #include "base/clock.h"
 #include "daemon/web/message.h"
+#include "report/style.h"
 
 #define PAGE_MAX_ROWS 500 /* The API lists all runs and attempts. */
 
@@ -16,8 +16,8 @@ struct page {
     const char *up;    /* the relative path to the list of runs; NULL in the list itself */
     bool must_refresh; /* the browser loads the page again every few seconds */
 };
+/* html_end_page ends it. */
 void page_open(struct buf *out, const struct page *page);
-void page_close(struct buf *out);
 /* Turns an error (web_fail) into a page if the client prefers pages to JSON. */
 void page_fail(const struct web_request *req, struct web_response *res);
 /* "-" for time 0. Returns `ret`. */

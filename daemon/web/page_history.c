@@ -45,7 +45,7 @@ static int results_load(const struct site *site, const char *benchmark, struct r
         const struct run_row *row = &list.items.items[i - 1].row;
         struct site_run run;
         if (is_usable(row, benchmark) &&
-            (r = site_run_load(site, row->uid, SITE_FIGURES, NULL, &run, err)) >= 0) {
+            (r = site_run_load(site, row->uid, SITE_FIGURES, &run, err)) >= 0) {
             *vec_push(&ret->runs) = run;
         }
     }
@@ -68,7 +68,7 @@ static void put_history(struct buf *out, const char *benchmark, const struct run
                "This page reads the newest %d runs that succeeded. To read more, use ", MAX_RUNS);
     sheet_span(&sheet, SHEET_CODE, "benchctl history %s", benchmark);
     sheet_write(&sheet, out);
-    page_close(out);
+    html_end_page(out);
 }
 
 void html_history(struct site *site, const struct web_request *req, struct web_response *res)

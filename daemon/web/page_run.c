@@ -129,7 +129,7 @@ void html_run(struct site *site, const struct web_request *req, struct web_respo
     put_attempts(&sheet, &run);
     const int r = put_events(site, &sheet, &run, &err);
     sheet_write(&sheet, &res->body);
-    page_close(&res->body);
+    html_end_page(&res->body);
     if (r < 0) {
         site_fail(res, r, &err);
     } else {

@@ -108,5 +108,5 @@ void html_runs(struct site *site, const struct web_request *req, struct web_resp
     sheet_init(&sheet, SHEET_HTML, NULL);
     put_list(&sheet, &list, &wanted);
     sheet_write(&sheet, &res->body);
-    page_close(&res->body);
+    html_end_page(&res->body);
 }

@@ -15,8 +15,7 @@
 #pragma once
 
 #include "base/err.h"
-#include "daemon/web/response_body.h"
-#include "daemon/web/routes.h"
+#include "daemon/web/site.h"
 
 #define RENDER_TIMEOUT_NS (10 * INT64_C(1000000000))
 

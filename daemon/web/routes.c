@@ -1,10 +1,9 @@
-/* See routes.h. */
-#include "daemon/web/routes.h"
-
+/* Which handler answers which path, see site.h. */
 #include <string.h>
 
 #include "base/str.h"
 #include "daemon/web/page.h"
+#include "daemon/web/site.h"
 
 static const struct {
     const char *prefix, *suffix; /* a run's name is between them, unless suffix is NULL */

@@ -165,7 +165,7 @@ static void refresh(struct site *site, struct site_figures *f)
     const int64_t started_ms = now_ms();
     struct site_run run;
     struct err err = {0};
-    int r = site_run_load(site, f->uid, SITE_TABLES, NULL, &run, &err);
+    int r = site_run_load(site, f->uid, SITE_TABLES, &run, &err);
     if (r < 0) {
         log_event(LOG_LEVEL_WARN, "run cannot be read, its figures in /metrics stay", "run", f->uid,
                   "err", err.msg, NULL);

@@ -75,12 +75,6 @@ void site_list_done(struct site_list *list)
     vec_done(&list->items);
 }
 
-static void drop_rows(struct site_run *run)
-{
-    free_each(run->rows, run->n_rows, attempt_row_done);
-    run->n_rows = 0;
-}
-
 static int load_result(const struct site *site, enum figures_of of, struct site_run *run,
                        struct err *err)
 {
@@ -95,30 +89,23 @@ static int load_result(const struct site *site, enum figures_of of, struct site_
     return r;
 }
 
-/* Loads definition, attempts and, if asked for, the result of a run that exists. */
-static int load_rows(const struct site *site, enum site_depth depth,
-                     const struct attempt_wanted *wanted, struct site_run *run, struct err *err)
+/* Loads the definition of a run that exists and, if asked for, its result. */
+static int load_parts(const struct site *site, enum site_depth depth, struct site_run *run,
+                      struct err *err)
 {
-    struct store *s = site->store;
     int r = 0;
     if (run->item.row.definition_json != NULL) {
         r = store_load_run_def(&run->item.row, &run->def, err);
     }
-    if (r < 0 || depth == SITE_DEFINITION || (depth != SITE_ROWS && run->def == NULL)) {
+    if (r < 0 || depth == SITE_DEFINITION || run->def == NULL) {
         return r;
     }
-    if (depth != SITE_ROWS) {
-        return load_result(site, depth == SITE_TABLES ? FIGURES_OF_REPLICAS : FIGURES_OF_POINTS,
-                           run, err);
-    }
-    if (run->item.is_stored) {
-        r = s->ops->list_wanted(s, run->item.row.uid, wanted, &run->rows, &run->n_rows, err);
-    }
-    return r;
+    return load_result(site, depth == SITE_TABLES ? FIGURES_OF_REPLICAS : FIGURES_OF_POINTS, run,
+                       err);
 }
 
 int site_run_load(const struct site *site, const char *name, enum site_depth depth,
-                  const struct attempt_wanted *wanted, struct site_run *ret, struct err *err)
+                  struct site_run *ret, struct err *err)
 {
     struct store *s = site->store;
     struct run_row row = {0};
@@ -133,7 +120,7 @@ int site_run_load(const struct site *site, const char *name, enum site_depth dep
         return err_set(err, ENOENT, "there is no run '%.*s'", SITE_MAX_NAME, name);
     }
     if (r >= 0 && depth != SITE_ITEM) {
-        r = load_rows(site, depth, wanted, &run, err);
+        r = load_parts(site, depth, &run, err);
     }
     if (r < 0) {
         site_run_done(&run);
@@ -147,7 +134,7 @@ bool site_run_open(const struct site *site, const char *name, enum site_depth de
                    struct site_run *ret, struct web_response *res)
 {
     struct err err = {0};
-    const int r = site_run_load(site, name, depth, NULL, ret, &err);
+    const int r = site_run_load(site, name, depth, ret, &err);
     if (r < 0) {
         site_fail(res, r, &err);
     }
@@ -165,7 +152,7 @@ void site_run_check(const struct site_run *run, struct web_response *res)
 void site_run_done(struct site_run *run)
 {
     result_free(run->result);
-    drop_rows(run);
+    free_each(run->rows, run->n_rows, attempt_row_done);
     run_def_free(run->def);
     run_row_done(&run->item.row);
     *run = (struct site_run){0};
@@ -174,7 +161,7 @@ void site_run_done(struct site_run *run)
 void site_fail(struct web_response *res, int r, const struct err *err)
 {
     if (r == -ECANCELED) {
-        web_fail_busy(res, "%s", err->msg);
+        web_fail_busy(res, err->msg);
     } else {
         web_fail(res, r == -ENOENT ? 404 : 500, "%s", err->msg);
     }

@@ -47,15 +47,13 @@ struct site_run {
     size_t n_rows;
     struct result *result; /* owned; NULL without def, or if it was not requested */
 };
-/* What is loaded. SITE_DEFINITION: the definition. SITE_ROWS: also the wanted attempts with their
- * replicas. SITE_TABLES: the definition, the result, and the rows, which have replicas only for the
- * open point (point_open), because a large run would not fit into memory. SITE_FIGURES: the
- * definition and the result without single replicas. */
-enum site_depth { SITE_ITEM, SITE_DEFINITION, SITE_ROWS, SITE_TABLES, SITE_FIGURES };
-/* Loads a run by its name or uid. Returns -ENOENT if no such run exists. `wanted` is for SITE_ROWS:
- * other attempts are not read. */
+/* What is loaded. SITE_DEFINITION: the definition. SITE_TABLES: the definition, the result, and the
+ * rows, which have replicas only for the open point (point_open), because a large run would not fit
+ * into memory. SITE_FIGURES: the definition and the result without single replicas. */
+enum site_depth { SITE_ITEM, SITE_DEFINITION, SITE_TABLES, SITE_FIGURES };
+/* Loads a run by its name or uid. Returns -ENOENT if no such run exists. */
 int site_run_load(const struct site *site, const char *name, enum site_depth depth,
-                  const struct attempt_wanted *wanted, struct site_run *ret, struct err *err);
+                  struct site_run *ret, struct err *err);
 /* The same for a handler. Returns false after answering with the error. */
 bool site_run_open(const struct site *site, const char *name, enum site_depth depth,
                    struct site_run *ret, struct web_response *res);
@@ -74,3 +72,23 @@ site_handler scrape_metrics, health_healthz, health_readyz, api_runs, api_run, a
 
 /* Answers with the error of a load; 503 if the time for it was over. */
 void site_fail(struct web_response *res, int r, const struct err *err);
+
+/* ---- routes.c: which handler answers which path ---- */
+
+/* Where a handler runs, and when. */
+enum route_kind {
+    ROUTE_QUICK,  /* at once, on the HTTP thread: it needs what the daemon shows, not the store */
+    ROUTE_SCRAPE, /* on a render thread of its own: Prometheus gives up after seconds */
+    ROUTE_READ,   /* on the readers' render thread */
+};
+
+struct route {
+    enum route_kind kind;
+    bool is_open;          /* to those without a read key: probes, metrics, nothing */
+    site_handler *handler; /* NULL: there is no such path */
+    char run[SITE_MAX_NAME + 1];
+};
+void routes_find(const char *path, struct route *ret);
+/* Calls the handler; 404 if none exists. */
+void routes_answer(struct site *site, const struct route *route, const struct web_request *req,
+                   struct web_response *res);

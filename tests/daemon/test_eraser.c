@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "daemon/run/eraser.h"
+#include "daemon/retention.h"
 
 /* Whoever may create an object chooses its annotations; only who may patch benchmarkruns/status has
  * chosen what is in its status. */

@@ -7,7 +7,6 @@
 #include "tests/test.h"
 #include "base/buf.h"
 #include "daemon/cluster/key.h"
-#include "daemon/cluster/lock.h"
 
 static char dir[] = "/tmp/benchd-key-XXXXXX";
 

@@ -11,7 +11,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "daemon/web/routes.h"
+#include "daemon/web/site.h"
 #include "result_fixture.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

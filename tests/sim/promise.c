@@ -10,7 +10,7 @@
 #include "base/str.h"
 #include "core/phase.h"
 #include "core/summary.h"
-#include "daemon/run/summarize_run.h"
+#include "daemon/run/run.h"
 #include "spec/stop_rule.h"
 #include "store/store.h"
 

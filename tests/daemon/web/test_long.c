@@ -6,7 +6,7 @@
 
 #include "tests/test.h"
 #include "base/str.h"
-#include "daemon/web/response_body.h"
+#include "daemon/web/message.h"
 #include "daemon/web/site.h"
 #include "result_fixture.h"
 #include "store/run_document.h"

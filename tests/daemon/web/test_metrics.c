@@ -8,7 +8,6 @@
 
 TEST(test_sample)
 {
-    static const struct expo_family counter = {"x_total", "Things.", EXPO_COUNTER};
     static const struct {
         const char *name, *label;
         double value;
@@ -25,7 +24,7 @@ TEST(test_sample)
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         _cleanup_(buf_done) struct buf out = BUF_INIT;
-        struct expo e = {.out = &out, .family = &counter};
+        struct expo e = {.out = &out, .name = "x_total"};
         const struct expo_label label = {"l", rows[i].label};
         expo_sample(&e, &label, 1, rows[i].value);
         if (!str_eq(buf_cstr(&out), rows[i].expected)) {
@@ -36,10 +35,9 @@ TEST(test_sample)
 
 TEST(test_heads)
 {
-    static const struct expo_family counter = {"x_total", "Things.", EXPO_COUNTER};
     _cleanup_(buf_done) struct buf out = BUF_INIT;
     struct expo e = {.out = &out};
-    expo_begin(&e, &counter);
+    expo_begin(&e, EXPO_COUNTER, "x_total", "Things.");
     assert_string_equal(buf_cstr(&out), "# HELP x_total Things.\n# TYPE x_total counter\n");
 }
 
@@ -285,7 +283,6 @@ TEST(test_points_whole)
 
 TEST(test_histogram)
 {
-    static const struct expo_family family = {"x_seconds", "Times.", EXPO_HISTOGRAM};
     static const char expected[] = "# HELP x_seconds Times.\n# TYPE x_seconds histogram\n"
                                    "x_seconds_bucket{l=\"a\",le=\"0.001\"} 1\n"
                                    "x_seconds_bucket{l=\"a\",le=\"0.005\"} 1\n"
@@ -311,7 +308,7 @@ TEST(test_histogram)
     _cleanup_(buf_done) struct buf out = BUF_INIT;
     struct expo e = {.out = &out};
     const struct expo_label label = {"l", "a"};
-    expo_begin(&e, &family);
+    expo_begin(&e, EXPO_HISTOGRAM, "x_seconds", "Times.");
     expo_histogram(&e, &label, 1, &h);
     assert_string_equal(buf_cstr(&out), expected);
     assert_int_equal(e.n_series, HISTOGRAM_N_BOUNDS + 3);

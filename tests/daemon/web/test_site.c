@@ -6,7 +6,7 @@
 #include "tests/test.h"
 #include "base/str.h"
 #include "daemon/web/page.h"
-#include "daemon/web/routes.h"
+#include "daemon/web/site.h"
 #include "fake_daemon.h"
 #include "report/style.h"
 #include "result_fixture.h"

@@ -83,7 +83,7 @@ static void add_long_names(struct served *s)
 
 /* Five leave readers less room than that needs. */
 #define BIG_LOG (((size_t)64 << 20) / 5 - 8192)
-#define BIG_TEXT (3 << 20) /* of its start record: its document is sent packed by pack.h */
+#define BIG_TEXT (3 << 20) /* of its start record: its document is sent packed */
 
 /* More than one reader's socket holds. No run is driven meanwhile: readers may take all the CPU
  * that it costs, which is much under a sanitizer. */
