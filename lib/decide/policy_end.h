@@ -33,6 +33,6 @@ struct run_end run_end_decide(const struct trial_counts *counts,
 /* Milliseconds left: 0 when it has passed, DEADLINE_NONE without a deadline (`deadline_s` 0) or the
  * run has not started (`started_unix_ms` 0). */
 int64_t deadline_remaining_ms(int64_t started_unix_ms, int64_t deadline_s, int64_t now_unix_ms);
-/* True if an ended replica stays although nothing needs it any more. `outcome` is the outcome of its
- * attempt. Live replicas are always deleted. */
+/* True if an ended replica stays although nothing needs it any more. `outcome` is how its attempt
+ * ended. Live replicas are always deleted. */
 bool cleanup_keeps_ended(enum clean_pod_policy policy, enum attempt_outcome outcome);

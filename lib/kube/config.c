@@ -81,8 +81,8 @@ static const struct node *entry_of(const struct node *entries, const char *name)
                                  str_eq_or_null(tree_get_text(entry, "name"), name));
 }
 
-/* The map under LIST[name == `name`].KEY, and a reader of its file; NULL if it is missing. The first
- * match wins. `r` and `mark` say where the name is. */
+/* The map under LIST[name == `name`].KEY, and a reader of its file; NULL if it is missing. The
+ * first match wins. `r` and `mark` say where the name is. */
 static const struct node *find_named(const struct config_reader *r, const struct sources *sources,
                                      const char *list, const char *key, const char *name,
                                      struct mark mark, struct config_reader *ret_reader)
