@@ -19,7 +19,6 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/str_list.h"
-#include "base/text.h"
 #include "base/vec.h"
 
 #define REST_MS 2000 /* for output after the end; a child of its own may hold the pipe */

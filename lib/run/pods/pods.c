@@ -8,7 +8,6 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "base/text.h"
 #include "base/vec_walk.h"
 #include "run/pods/pod_logs.h"
 #include "run/pods/pod_requests.h"

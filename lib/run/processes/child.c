@@ -12,7 +12,6 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/str_list.h"
-#include "base/vec.h"
 #include "base/vec_walk.h"
 #include "run/processes/child_exec.h"
 
