@@ -54,8 +54,12 @@ void import_rows_add(struct import_rows *rows, struct import_row *row, struct im
     size_t len;
     char *summary = row->row.outcome == ATTEMPT_SUCCEEDED ? take_ptr(l->summary_line) : NULL;
     const char *text = capture_text(&l->capture, &len);
+    json_auto_t *reading = log_reading_to_json(log_parser_reading(l->parser));
     *vec_push(&row->row.replicas) =
-        (struct replica_row){.id = l->id, .summary_json = summary, .log_bytes = len};
+        (struct replica_row){.id = l->id,
+                             .summary_json = summary,
+                             .log_bytes = len,
+                             .reading_json = json_dumps(reading, JSON_COMPACT)};
     if (len > 0) {
         *vec_push(&row->logs) = (struct replica_log){l->id, text, len};
     }

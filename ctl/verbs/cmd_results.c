@@ -12,11 +12,8 @@
 static const struct by {
     const char *word;
     void (*build)(struct sheet *s, const struct result *r);
-} bys[] = {{"point", sheet_points},
-           {"node", sheet_nodes},
-           {"replica", sheet_replicas},
-           {"curve", sheet_curves},
-           {"phase", sheet_phases}};
+} bys[] = {{"point", sheet_points}, {"node", sheet_nodes},   {"replica", sheet_replicas},
+           {"curve", sheet_curves}, {"phase", sheet_phases}, {"line", sheet_lines}};
 
 /* This format has figures of trials and points, and no tables. */
 static bool is_openmetrics(const struct cli *cli)
@@ -35,10 +32,9 @@ static enum exit_code take_by(const struct cli *cli, const struct by **ret)
     if (*ret != NULL) {
         return EXIT_OK;
     }
-    return cli_error(EXIT_USAGE,
-                     "write --by point, --by node, --by replica, --by curve or --by phase",
+    return cli_error(EXIT_USAGE, "write --by point, node, replica, curve, phase or line",
                      "--by '%s' is not known; tables have a row a point, a node or a replica, the "
-                     "model of each curve, or where the time goes",
+                     "model of each curve, where the time goes, or how each log was read",
                      word);
 }
 
@@ -195,9 +191,9 @@ static enum exit_code run(struct cli *cli)
 
 static const struct arg_opt opts[] = {
     EXPLAIN_OPT,
-    {"by", 0, "point|node|replica|curve|phase",
-     "Print a row for each point (the default), node or replica, the model of each curve, or "
-     "where the time goes"},
+    {"by", 0, "point|node|replica|curve|phase|line",
+     "Print a row for each point (the default), node or replica, the model of each curve, "
+     "where the time goes, or what the lines of each log were taken for"},
     {"rows", 0, "AXIS,...",
      "Print a table of one figure, with these axes (swept names, system) as rows"},
     {"columns", 0, "AXIS,...", "Axes that become columns; the others become rows"},
@@ -221,6 +217,7 @@ const struct verb verb_results = {
                 "  benchctl results vgg16-pserver-sweep-7k3fq -o csv > results.csv\n"
                 "  benchctl results 7k3fq --by node\n"
                 "  benchctl results 7k3fq --by phase\n"
+                "  benchctl results 7k3fq --by line\n"
                 "  benchctl results 7k3fq --cells efficiency --rows trainers --columns system\n"
                 "  benchctl results 7k3fq --ratio system=fluid/tensorflow -o wide\n"
                 "  benchctl results 7k3fq --reference paddle-vgg16-cpu-2018\n"

@@ -16,11 +16,12 @@ json_t *attempt_id_to_json(const struct attempt_id *id)
 static json_t *replica_to_json(const struct replica_row *rep)
 {
     return json_pack(
-        "{s:s, s:I, s:i, s:i, s:o, s:o, s:o, s:I}", "role", role_to_string(rep->id.role), "index",
-        (json_int_t)rep->id.index, "exitCode", rep->exit_code, "signal", rep->signal, "failure",
-        json_text_or_null(rep->failure), "summary", json_text_or_null(rep->summary_json),
+        "{s:s, s:I, s:i, s:i, s:o, s:o, s:o, s:I, s:o*}", "role", role_to_string(rep->id.role),
+        "index", (json_int_t)rep->id.index, "exitCode", rep->exit_code, "signal", rep->signal,
+        "failure", json_text_or_null(rep->failure), "summary", json_text_or_null(rep->summary_json),
         "environment", json_text_or_null(rep->environment_json), "logBytes",
-        (json_int_t)rep->log_bytes);
+        (json_int_t)rep->log_bytes, "reading",
+        rep->reading_json == NULL ? NULL : json_text_or_null(rep->reading_json));
 }
 
 json_t *attempt_row_to_json(const struct attempt_row *row)
@@ -54,6 +55,7 @@ static const struct record_member replicas[] = {
     {"summary", MEMBER_TEXT, false, AT(replica_row, summary_json)},
     {"environment", MEMBER_TEXT, false, AT(replica_row, environment_json)},
     {"logBytes", MEMBER_COUNT, true, AT(replica_row, log_bytes)},
+    {"reading", MEMBER_TEXT, false, AT(replica_row, reading_json)},
 };
 static const struct record_members replica_members = MEMBERS(replicas, NULL);
 

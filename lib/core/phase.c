@@ -96,6 +96,7 @@ void attempt_row_drop_replicas(struct attempt_row *row)
         free(r->failure);
         free(r->summary_json);
         free(r->environment_json);
+        free(r->reading_json);
     }
     vec_done(&row->replicas);
 }

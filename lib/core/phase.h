@@ -69,6 +69,7 @@ struct replica_row {
     char *failure;          /* NULL, or one line for a person; owned */
     char *summary_json;     /* the summary record's line; NULL if none came; owned */
     char *environment_json; /* from the start record; NULL if none came; owned */
+    char *reading_json;     /* how a log rule read its log (logparse/reading.h), or NULL; owned */
     uint64_t log_bytes;     /* uncompressed */
 };
 

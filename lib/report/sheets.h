@@ -35,6 +35,9 @@ enum sheet_chart_answer sheet_chart(struct sheet *s, const struct result *r, con
 void sheet_nodes(struct sheet *s, const struct result *r);
 /* By replica: its work, its exchange, and the slowest of each role. replicas_sheet.c. */
 void sheet_replicas(struct sheet *s, const struct result *r);
+/* What the lines of each replica's log were taken for, and the verdict on its figure
+ * (logparse/reading.h). lines_sheet.c. */
+void sheet_lines(struct sheet *s, const struct result *r);
 /* Where the time of a step goes, by point and role, and what limits each point. phases_sheet.c. */
 void sheet_phases(struct sheet *s, const struct result *r);
 /* By curve: what each says of scaling, and the model fitted to it. curves_sheet.c. */

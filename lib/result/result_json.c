@@ -116,7 +116,8 @@ static json_t *replica_to_json(const struct replica_result *r)
         {"signal", row->signal == 0 ? json_null() : json_integer(row->signal)},
         {"failure", json_text_or_null(row->failure)}, {"placement", placement_to_json(r)},
         {"throughput", figure_to_json(&throughput)},
-        {"summary", r->has_summary ? summary_to_json(&r->summary) : json_null()});
+        {"summary", r->has_summary ? summary_to_json(&r->summary) : json_null()},
+        {"reading", row->reading_json == NULL ? NULL : json_loads(row->reading_json, 0, NULL)});
 }
 
 /* A list of the lines; empty without any. */

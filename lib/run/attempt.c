@@ -41,6 +41,7 @@ static int collect_one(struct launcher *launcher, const struct observed_replica 
         .failure = xstrdup_or_null(output.failure),
         .summary_json = xstrdup_or_null(output.summary_line),
         .environment_json = xstrdup_or_null(output.environment_json),
+        .reading_json = xstrdup_or_null(output.reading_json),
         .log_bytes = output.log_len,
     };
     out->row.simulated = out->row.simulated || output.is_simulated;

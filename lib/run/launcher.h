@@ -24,6 +24,7 @@ struct replica_output {
     size_t log_len;
     const char *summary_line;     /* NULL: none yet */
     const char *environment_json; /* NULL: no start record yet */
+    const char *reading_json;     /* NULL: no log rule has read its log */
     int exit_code, signal;
     const char *failure; /* one line for a person; NULL: none */
     bool is_simulated;   /* no container ran: the node is simulated */

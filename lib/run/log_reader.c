@@ -100,10 +100,19 @@ void log_reader_feed(struct log_reader *l, enum log_stream stream, const char *d
     log_parser_feed(l->parser, stream, data, len, t_ns);
 }
 
+void log_reader_end_done(struct log_reader_end *e)
+{
+    free(e->summary_line);
+    free(e->why);
+    free(e->reading_json);
+    *e = (struct log_reader_end){0};
+}
+
 void log_reader_end(struct log_reader *l, int64_t t_ns, struct log_reader_end *ret)
 {
     log_parser_end(l->parser, t_ns);
-    *ret = (struct log_reader_end){0};
+    json_auto_t *reading = log_reading_to_json(log_parser_reading(l->parser));
+    *ret = (struct log_reader_end){.reading_json = json_dumps(reading, JSON_COMPACT)};
     struct log_result result;
     if (log_parser_result(l->parser, &result) < 0) {
         struct buf why = BUF_INIT;

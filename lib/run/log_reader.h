@@ -23,7 +23,9 @@ struct log_reader_end {
     char *summary_line; /* owned; NULL: no throughput follows from the log */
     bool is_job;        /* of the summary: it is that of all trainers */
     char *why;          /* owned, several lines; NULL: there is a summary */
+    char *reading_json; /* what its lines were taken for; owned; NULL: it was not read to its end */
 };
+void log_reader_end_done(struct log_reader_end *e);
 void log_reader_end(struct log_reader *l, int64_t t_ns, struct log_reader_end *ret);
 
 /* The output of a replica that ended well without a summary: what the definition needs so that it

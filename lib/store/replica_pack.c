@@ -3,10 +3,11 @@
  * each. See sqlite_store.h. Pure.
  *
  * Numbers are little-endian. A text is its length plus 1 as u32 and its bytes; 0: none (NULL).
- *   u8  1, the version of this format
+ *   u8  2, the version of this format
  *   u32 n
  *   n x index u32, exit code i32, signal i32, log bytes u64
- *   n x role (text); n x failure; n x summary; n x environment
+ *   n x role (text); n x failure; n x summary; n x environment; n x reading
+ *       (version 1 has no readings)
  * in the order of their role's name, then of their index. */
 #include "store/sqlite_store.h"
 
@@ -18,9 +19,9 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 
-#define VERSION 1
+#define VERSION 2
 #define FIXED_BYTES (4 + 4 + 4 + 8)
-#define TEXTS 4 /* role, failure, summary, environment */
+#define TEXTS 5 /* role, failure, summary, environment, reading; the last since version 2 */
 
 static_assert(offsetof(struct replica_row, id) == 0, "rows_compare reads it there");
 
@@ -34,7 +35,7 @@ static void put_text(struct buf *out, const char *text)
 static const char *text_of(const struct replica_row *rep, int i)
 {
     const char *texts[TEXTS] = {role_to_string(rep->id.role), rep->failure, rep->summary_json,
-                                rep->environment_json};
+                                rep->environment_json, rep->reading_json};
     return texts[i];
 }
 
@@ -128,12 +129,13 @@ static bool get_role(struct reader *r, enum role *ret)
     return true;
 }
 
-static bool get_texts(struct reader *r, struct replica_row *rows, size_t n)
+static bool get_texts(struct reader *r, struct replica_row *rows, size_t n, int texts)
 {
-    for (int text = 1; text < TEXTS; text++) {
+    for (int text = 1; text < texts; text++) {
         for (size_t i = 0; i < n; i++) {
             struct replica_row *row = &rows[i];
-            char **to[TEXTS] = {NULL, &row->failure, &row->summary_json, &row->environment_json};
+            char **to[TEXTS] = {NULL, &row->failure, &row->summary_json, &row->environment_json,
+                                &row->reading_json};
             if (!get_text(r, to[text])) {
                 return false;
             }
@@ -142,7 +144,7 @@ static bool get_texts(struct reader *r, struct replica_row *rows, size_t n)
     return r->at == r->end;
 }
 
-static const char *get_all(struct reader *r, struct replica_row *rows, size_t n)
+static const char *get_all(struct reader *r, struct replica_row *rows, size_t n, int texts)
 {
     if (!get_fixed(r, rows, n)) {
         return "replicas of an attempt are cut short";
@@ -152,22 +154,23 @@ static const char *get_all(struct reader *r, struct replica_row *rows, size_t n)
             return "unknown role of a replica";
         }
     }
-    return get_texts(r, rows, n) ? NULL : "texts of an attempt's replicas";
+    return get_texts(r, rows, n, texts) ? NULL : "texts of an attempt's replicas";
 }
 
 int replica_unpack(const void *data, size_t len, struct attempt_row *row, struct err *err)
 {
     struct reader r = {data, (const unsigned char *)data + len};
     uint64_t version = 0, n = 0;
-    if (!get_number(&r, 1, &version) || version != VERSION || !get_number(&r, 4, &n) ||
-        n > (size_t)(r.end - r.at) / FIXED_BYTES) {
+    if (!get_number(&r, 1, &version) || version < 1 || version > VERSION ||
+        !get_number(&r, 4, &n) || n > (size_t)(r.end - r.at) / FIXED_BYTES) {
         return err_set(err, EBADMSG, "the number of an attempt's replicas");
     }
     struct attempt_row got = {0};
     for (size_t i = 0; i < n; i++) {
         *vec_push(&got.replicas) = (struct replica_row){.id.attempt = row->id};
     }
-    const char *fault = get_all(&r, got.replicas.items, (size_t)n);
+    const char *fault =
+        get_all(&r, got.replicas.items, (size_t)n, version == 1 ? TEXTS - 1 : TEXTS);
     if (fault != NULL) {
         attempt_row_done(&got);
         return err_set(err, EBADMSG, "%s", fault);

@@ -21,7 +21,8 @@ def export(path, name):
             "simulated": bool(a["simulated"]),
             "replicas": [{"role": r["role"], "index": r["index"], "exitCode": r["exit_code"],
                           "signal": r["signal"], "failure": r["failure"], "summary": r["summary"],
-                          "environment": r["environment"], "logBytes": r["log_bytes"]} for r in rows]})
+                          "environment": r["environment"], "logBytes": r["log_bytes"]} | ({"reading": r["reading"]} if r["reading"] else {})
+                         for r in rows]})
     events = [{"unixMs": e["unix_ms"], "type": "Warning" if e["warning"] else "Normal", "reason": e["reason"],
                "note": e["note"]} for e in db.execute("SELECT * FROM event ORDER BY id")]
     db.close()

@@ -6,7 +6,7 @@ _ZSTD = ctypes.CDLL("libzstd.so.1")
 for _name in ("ZSTD_decompress", "ZSTD_compress", "ZSTD_compressBound", "ZSTD_getFrameContentSize"):
     getattr(_ZSTD, _name).restype = ctypes.c_size_t
 _FIXED = struct.Struct("<IiiQ")
-_TEXTS = ("role", "failure", "summary", "environment")
+_TEXTS = ("role", "failure", "summary", "environment", "reading")
 
 
 def _unpack(blob):
@@ -15,7 +15,7 @@ def _unpack(blob):
     assert _ZSTD.ZSTD_decompress(raw, ctypes.c_size_t(size), blob, ctypes.c_size_t(len(blob))) == size
     data, at = raw.raw, 5
     version, n = struct.unpack_from("<BI", data)
-    assert version == 1
+    assert version == 2
     rows = []
     for _ in range(n):
         rows.append(dict(zip(("index", "exit_code", "signal", "log_bytes"), _FIXED.unpack_from(data, at))))
@@ -30,11 +30,11 @@ def _unpack(blob):
 
 
 def _pack(rows):
-    data = struct.pack("<BI", 1, len(rows))
+    data = struct.pack("<BI", 2, len(rows))
     data += b"".join(_FIXED.pack(r["index"], r["exit_code"], r["signal"], r["log_bytes"]) for r in rows)
     for name in _TEXTS:
         for row in rows:
-            text = None if row[name] is None else row[name].encode()
+            text = None if row.get(name) is None else row[name].encode()
             data += struct.pack("<I", 0) if text is None else struct.pack("<I", len(text) + 1) + text
     room = _ZSTD.ZSTD_compressBound(ctypes.c_size_t(len(data)))
     out = ctypes.create_string_buffer(room)

@@ -66,6 +66,24 @@ class Import(cli.CliCase):
         done = self.load(self.put("short.log", short), rules="torch-ddp", code=2)
         self.assertTrue(done.stderr.startswith(wanted), done.stderr)
 
+    def test_what_the_lines_were_taken_for(self):
+        log = str(cli.ROOT / "tests/corpus/megatron_2024.log")
+        name = self.guess(log).stdout.split()[0]
+        done = self.ctl("results", name, "--store", self.store, "--by", "line")
+        rows = re.findall(r"^ +0 +0 +trainer/0 +(\S+) +(\w+) +(\d+) ", done.stdout, re.M)
+        self.assertEqual(rows[0], ("1-8", "Step", "8") if rows[0][1] == "Step" else rows[0])
+        self.assertRegex(" ".join(done.stdout.split()), r"Point 0, trial 0, trainer/0: 17 lines, \d+ of them read; 7\.\d+ samples/s, by the pace of its lines 7\.\d+: Agrees\.")
+        table = list(csv.DictReader(io.StringIO(self.ctl("results", name, "--store", self.store, "--by", "line", "-o", "csv").stdout)))
+        self.assertEqual([(f"{row['first']}-{row['last']}" if row["first"] != row["last"] else row["first"], row["taken_for"], row["lines"]) for row in table], rows)
+        document = json.loads(self.ctl("results", name, "--store", self.store, "-o", "json").stdout)
+        reading = document["points"][0]["trials"][0]["replicas"]["items"][0]["reading"]
+        self.assertEqual((reading["verdict"], [span["use"] for span in reading["spans"]]), ("Agrees", [row[1] for row in rows]))
+        path = self.folder / "a.tar.zst"  # an archive has it too
+        self.ctl("export", name, "--store", self.store, "--file", str(path))
+        other = f"sqlite:{self.folder}/other.db"
+        self.ctl("import", str(path), "--store", other)
+        self.assertEqual(self.ctl("results", name, "--store", other, "--by", "line").stdout, done.stdout)
+
     def test_a_large_job(self):
         """The largest that MLPerf Training has is of 11,616 accelerators; nothing is started, so nothing is too large."""
         line = "iteration 20/ 50 | elapsed time per iteration (ms): 4000.0 | global batch size: 11616 | lm loss: 2.5E+00 |\n"
@@ -229,7 +247,7 @@ class Import(cli.CliCase):
         history = json.loads(self.of_run("history", "paddle-fluid", "-o", "json"))
         self.assertEqual([True], [r["imported"] for r in history["runs"]])
         self.of_run("report", name, "--file", "page.html")
-        self.assertIn(">Imported<", (self.folder / "page.html").read_text(encoding="utf-8"))
+        self.assertIn("imported: the figures were read from old logs", (self.folder / "page.html").read_text(encoding="utf-8"))
         self.assertEqual((self.folder / "c.log").read_text(encoding="utf-8"),
                          self.of_run("logs", name, "--point", "1", "--role", "trainer", "--index", "1"))
 

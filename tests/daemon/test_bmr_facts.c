@@ -48,9 +48,6 @@ TEST(lanes_have_nodes_of_their_own)
         {"{\"parallelism\":{\"trials\":1},\"scheduling\":{\"waitSeconds\":60}}", NULL, 1, false},
         {"{\"scheduling\":{\"exclusiveNodes\":true}}", "{\"exclusiveNodes\":true}", 1, true},
         {"{\"parallelism\":{\"trials\":4}}", "{\"exclusiveNodes\":true,\"trials\":4}", 4, true},
-        {"{\"parallelism\":{\"trials\":4,\"check\":3}}",
-         "{\"exclusiveNodes\":true,\"trials\":4,\"check\":3}", 4, true},
-        {"{\"parallelism\":{\"trials\":1,\"check\":3}}", NULL, 0, false}, /* refused */
         {"{\"parallelism\":{\"trials\":\"4\"},\"scheduling\":7}", NULL, 1, false},
         {"{\"parallelism\":{\"trials\":4},\"scheduling\":{\"exclusiveNodes\":false}}", NULL, 0,
          false}, /* refused */

@@ -76,17 +76,10 @@ static void on_step(void *ctx, const struct record *record)
     report_record(ctx, record);
 }
 
-static void drop_end(struct pod_log *log)
-{
-    free(log->end.summary_line);
-    free(log->end.why);
-    log->end = (struct log_reader_end){0};
-}
-
 /* Half a log may be half a result if none exists. */
 static void end_reader(struct pod_member *m, const char *failure)
 {
-    drop_end(&m->log);
+    log_reader_end_done(&m->log.end);
     if (failure == NULL) {
         log_reader_end(m->log.reader, line_ns(m), &m->log.end);
     } else {
@@ -376,6 +369,6 @@ void pod_logs_close(struct pod_member *m)
     drop_capture(&m->log);
     log_reader_free(m->log.reader);
     m->log.reader = NULL;
-    drop_end(&m->log);
+    log_reader_end_done(&m->log.end);
     m->log.step = POD_LOG_CLOSED;
 }

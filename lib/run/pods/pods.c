@@ -556,6 +556,7 @@ static int pods_collect(struct launcher *launcher, const struct replica_id *id,
     *ret = (struct replica_output){
         .summary_line = m->collected_summary != NULL ? m->collected_summary : summary_of(m),
         .environment_json = m->collected_json,
+        .reading_json = m->log.end.reading_json,
         .exit_code = m->state.exit_code,
         .signal = m->state.signal,
         .failure = failure_of(m),

@@ -125,11 +125,10 @@ static void process_free(struct process *p)
     capture_done(&p->capture);
     log_reader_free(p->log);
     free(p->message);
-    free(p->end.summary_line);
+    log_reader_end_done(&p->end);
     free(p->environment_json);
     free(p->placed_json);
     free(p->error_message);
-    free(p->end.why);
     free(p);
 }
 
@@ -447,6 +446,7 @@ void process_output(struct process *p, struct replica_output *ret)
         .measured_to_unix_ms = has_measured ? unix_ms_of(to_ns) : 0,
         .summary_line = p->end.summary_line,
         .environment_json = p->placed_json,
+        .reading_json = p->end.reading_json,
         .exit_code = p->exit_code,
         .signal = p->signal,
         .failure = p->message,
