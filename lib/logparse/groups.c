@@ -3,15 +3,38 @@
 
 #include "base/str.h"
 
-/* Atomic: half of a number is not tried, which is right and fast. */
-#define INTEGER "(?>\\d+(?:,\\d{3})*)"
+/* What a group without a body takes is a whole number, or nothing: neither digits nor a separator
+ * with a digit may be next to it. Atomic: a part of a number is not tried. See log_number. */
+#define BLANKS "\\xc2\\xa0|\\xe2\\x80[\\x89\\xaf]"
+#define THOUSANDS "(?:['_]|\\xe2\\x80\\x99|" BLANKS ")"
+#define NOT_AFTER_DIGITS                                                                           \
+    "(?<!\\d|\\d[.,'_eE]|\\d[eE][-+]|\\d\\xc2\\xa0|\\d\\xe2\\x80[\\x89\\x99\\xaf]|[\\s=:(]-"       \
+    "|^"                                                                                           \
+    "-)"
+#define NOT_BEFORE(marks) "(?!" marks "?\\d|(?:\\xe2\\x80\\x99|" BLANKS ")\\d)"
+#define INTEGER                                                                                    \
+    NOT_AFTER_DIGITS                                                                               \
+    "(?>(?:[1-9]\\d{0,2}(?:(?:,\\d{3})+|(?:" THOUSANDS "\\d{3})+)|\\d+(?:\\.\\d+)?[eE]\\+?\\d+"    \
+    "|\\d+(?:\\.0+(?!\\d))?)" NOT_BEFORE("[,'_]") "(?!\\.\\d{3}(?!\\d)))"
 /* A suffix such as K belongs to the number unless it begins a word, such as GB or B/s. */
+#define SUFFIX "(?:(?:[kKMGT]|B(?!/))(?![A-Za-z_]))?"
+#define EXPONENT "(?:[eE][-+]?\\d+)?"
 #define NUMBER                                                                                     \
-    "(?>[-+]?(?:(?:\\d+(?:,\\d{3})*(?:\\.\\d*)?|\\.\\d+)(?:[eE][-+]?\\d+)?"                        \
-    "(?:(?:[kKMGT]|B(?!/))(?![A-Za-z]))?|nan|inf))"
-#define CLOCK "(?:\\d+:)?\\d+:\\d\\d(?:\\.\\d+)?"
+    NOT_AFTER_DIGITS                                                                               \
+    "(?>[-+]?(?:(?:"                                                                               \
+    "(?:[1-9]\\d{0,2}(?:(?:,\\d{3})+(?:\\.\\d*)?|(?:" THOUSANDS "\\d{3})+(?:[.,]\\d+)?"            \
+    "|(?:\\.\\d{3})+,\\d+)|\\d+,\\d+|\\d+)" EXPONENT                                               \
+        NOT_BEFORE("[.,'_]") "|(?:\\d+\\.\\d*|\\.\\d+)" EXPONENT NOT_BEFORE(                       \
+            "[.'_]") ")" SUFFIX "|nan|inf))(?: [kKMGT](?= [A-Za-z]+(?:/| per )))?"
+/* The same in a pattern by columns, "(?<step>),(?<loss>),(?<rate>)": its separators are no part of
+ * a number. */
+#define COLUMN_INTEGER "(?>\\d+)" NOT_BEFORE("'")
+#define COLUMN_NUMBER                                                                              \
+    "(?>[-+]?(?:(?:\\d+(?:\\.\\d*)?|\\.\\d+)" EXPONENT SUFFIX "|nan|inf))" NOT_BEFORE("'")
+#define CLOCK "(?<!\\d|\\d:|days, |day, )(?:\\d+:){1,3}\\d\\d(?:\\.\\d+)?(?!:?\\d)"
 #define STAMP                                                                                      \
-    "(?:\\d{4}[-/]\\d\\d[-/]\\d\\d[T ]|\\d{4} )?\\d\\d:\\d\\d:\\d\\d(?:[.,]\\d+)?"                 \
+    "(?<!\\d|\\d:)(?:\\d{4}[-/]\\d\\d[-/]\\d\\d[T ]|\\d{4} "                                       \
+    ")?\\d?\\d:\\d\\d:\\d\\d(?:[.,]\\d+)?"                                                         \
     "(?:Z|[-+]\\d\\d:?\\d\\d)?"
 
 const char *const log_group_names[LOG_GROUP_COUNT] = {
@@ -59,12 +82,15 @@ bool log_group_is_count(enum log_group group)
     return group <= LOG_RANK;
 }
 
-const char *log_group_body(enum log_group group)
+const char *log_group_body(enum log_group group, enum log_column column)
 {
-    return log_group_is_count(group) ? INTEGER
+    static const char *const integers[] = {INTEGER, NOT_AFTER_DIGITS COLUMN_INTEGER,
+                                           COLUMN_INTEGER};
+    static const char *const numbers[] = {NUMBER, NOT_AFTER_DIGITS COLUMN_NUMBER, COLUMN_NUMBER};
+    return log_group_is_count(group) ? integers[column]
            : group == LOG_STAMP      ? STAMP
            : group == LOG_TIME_CLOCK ? CLOCK
-                                     : NUMBER;
+                                     : numbers[column];
 }
 
 int log_group_find(const char *name, size_t len)

@@ -20,7 +20,7 @@ enum log_group {
     LOG_STEP_US,          /* the same in microseconds */
     LOG_TIME_S,           /* time of all that the line covers */
     LOG_TIME_MS,          /* the same in milliseconds */
-    LOG_TIME_CLOCK,       /* the same as [h:]mm:ss */
+    LOG_TIME_CLOCK,       /* the same as [[d:]h:]mm:ss */
     LOG_LOSS,             /* of the training */
     LOG_ACCURACY,         /* 0 to 1 */
     LOG_ACCURACY_PERCENT, /* 0 to 100 */
@@ -49,7 +49,14 @@ enum log_group {
 
 extern const char *const log_group_names[LOG_GROUP_COUNT]; /* in groups.c: "step", ... */
 bool log_group_is_count(enum log_group group);             /* a whole number */
+/* A pattern by columns has a comma, a point or an underscore next to a group, which then is no part
+ * of a number. */
+enum log_column {
+    LOG_NO_COLUMN,
+    LOG_FIRST_COLUMN, /* no such character is before the group */
+    LOG_LATER_COLUMN,
+};
 /* What a group without a body stands for, a pattern: (?<rate>) is (?<rate>NUMBER). Static. */
-const char *log_group_body(enum log_group group);
+const char *log_group_body(enum log_group group, enum log_column column);
 /* < 0: no such group. */
 int log_group_find(const char *name, size_t len);

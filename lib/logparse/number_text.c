@@ -5,12 +5,13 @@
 #include <string.h>
 
 #include "base/ascii.h"
+#include "base/mem.h"
 #include "base/parse.h"
 #include "base/rfc3339.h"
 #include "base/str.h"
 
 #define NUMBER_MAX_CHARS 48
-#define EXACT_DIGITS 15 /* so many decimal digits are a whole number in a double, exactly */
+#define EXACT_DIGITS 15 /* a whole number of 15 decimal digits is exact in a double */
 #define NS_PER_S INT64_C(1000000000)
 #define FIRST_YEAR 1970
 #define LAST_YEAR 2200 /* nanoseconds since 1970 fit 64 bits, and so do differences */
@@ -43,32 +44,76 @@ static bool read_plain(const char *text, size_t len, double *ret)
     return true;
 }
 
-/* Copies without commas, which must precede groups of three digits. */
-static bool drop_commas(const char *text, size_t len, char copy[static NUMBER_MAX_CHARS])
+/* What people put between thousands. A blank of one byte is not here: it separates columns too. */
+static const char *const separators[] = {
+    ",", ".", "'", "_", "\xe2\x80\x99", "\xc2\xa0", "\xe2\x80\xaf", "\xe2\x80\x89"};
+
+static bool has_at(const char *text, size_t len, size_t at, const char *part)
 {
-    size_t n = 0, since_comma = 0;
-    bool has_comma = false, is_whole = true;
-    for (size_t i = 0; i < len; i++) {
-        if (text[i] == ',') {
-            const bool is_good = is_whole && (has_comma ? since_comma == 3 : n > 0 && n <= 3);
-            if (!is_good) {
-                return false;
-            }
-            has_comma = true;
-            since_comma = 0;
-            continue;
-        }
-        if (is_whole && !ascii_is_digit(text[i])) {
-            is_whole = false;
-            if (has_comma && since_comma != 3) {
-                return false;
-            }
-        }
-        since_comma++;
-        copy[n++] = text[i];
+    const size_t n = strlen(part);
+    return at <= len && len - at >= n && memcmp(text + at, part, n) == 0;
+}
+
+static size_t count_digits(const char *text, size_t len, size_t at)
+{
+    size_t n = 0;
+    while (at + n < len && ascii_is_digit(text[at + n])) {
+        n++;
     }
-    copy[n] = '\0';
-    return !has_comma || !is_whole || since_comma == 3;
+    return n;
+}
+
+/* Copies the text as a number with `thousands` between groups of three digits and this decimal
+ * mark, for parse_f64. False if the text has another form. Three digits after a comma are
+ * thousands, unless the number has other separators of thousands or begins with 0. */
+static bool copy_as(const char *text, size_t len, const char *thousands, char decimal, char *copy)
+{
+    size_t at = count_digits(text, len, 0), n = at;
+    const bool may_group = at > 0 && at <= 3 && text[0] != '0';
+    const size_t step = strlen(thousands) + 3;
+    (void)memcpy(copy, text, at);
+    while (may_group && has_at(text, len, at, thousands) &&
+           count_digits(text, len, at + step - 3) == 3) {
+        (void)memcpy(copy + n, text + at + step - 3, 3);
+        at += step;
+        n += 3;
+    }
+    const bool is_grouped = n < at;
+    const bool has_mark = at < len && text[at] == decimal;
+    if (is_grouped && !has_mark && thousands[0] == '.') {
+        return false; /* "1.234.567" may be a version */
+    }
+    if (has_mark) {
+        const size_t digits = count_digits(text, len, at + 1);
+        const bool is_comma_good =
+            n > 0 && digits > 0 && (digits != 3 || is_grouped || (n == 1 && text[0] == '0'));
+        if (decimal == ',' && !is_comma_good) {
+            return false;
+        }
+        copy[n] = '.';
+        (void)memcpy(copy + n + 1, text + at + 1, digits);
+        at += digits + 1;
+        n += digits + 1;
+    }
+    if (at < len && ascii_lower(text[at]) != 'e') {
+        return false;
+    }
+    (void)memcpy(copy + n, text + at, len - at);
+    copy[n + len - at] = '\0';
+    return true;
+}
+
+static bool read_grouped(const char *text, size_t len, double *ret)
+{
+    char copy[NUMBER_MAX_CHARS];
+    for (size_t i = 0; i < COUNT_OF(separators); i++) {
+        for (const char *decimal = ".,"; *decimal != '\0'; decimal++) {
+            if (*decimal != separators[i][0] && copy_as(text, len, separators[i], *decimal, copy)) {
+                return parse_f64(copy, ret) >= 0;
+            }
+        }
+    }
+    return false;
 }
 
 static bool read_unscaled(const char *text, size_t len, double *ret)
@@ -80,8 +125,7 @@ static bool read_unscaled(const char *text, size_t len, double *ret)
     const double sign = is_signed && text[0] == '-' ? -1 : 1;
     text += is_signed ? 1 : 0;
     len -= is_signed ? 1 : 0;
-    char copy[NUMBER_MAX_CHARS];
-    if (len == 0 || len >= sizeof(copy) || text[0] == '-') {
+    if (len == 0 || len >= NUMBER_MAX_CHARS || text[0] == '-') {
         return false;
     }
     if (len == 3 && (str_eq_nocase_n(text, "nan", len) || str_eq_nocase_n(text, "inf", len))) {
@@ -89,14 +133,14 @@ static bool read_unscaled(const char *text, size_t len, double *ret)
         return true;
     }
     double v;
-    if (!drop_commas(text, len, copy) || parse_f64(copy, &v) < 0) {
+    if (!read_grouped(text, len, &v)) {
         return false;
     }
     *ret = sign * v;
     return true;
 }
 
-double log_suffix_factor(char c)
+static double suffix_factor(char c)
 {
     static const char suffixes[] = "kKMGBT";
     static const double factors[] = {1e3, 1e3, 1e6, 1e9, 1e9, 1e12, 0};
@@ -106,15 +150,55 @@ double log_suffix_factor(char c)
 
 bool log_number(const char *text, size_t len, double *ret)
 {
-    const double factor = len > 0 ? log_suffix_factor(text[len - 1]) : 0;
-    if (!read_unscaled(text, factor > 0 ? len - 1 : len, ret)) {
+    const double factor = len > 0 ? suffix_factor(text[len - 1]) : 0;
+    const bool has_blank = factor > 0 && len > 1 && text[len - 2] == ' ';
+    if (!read_unscaled(text, len - (factor > 0) - has_blank, ret)) {
         return false;
     }
     *ret *= factor > 0 ? factor : 1;
     return true;
 }
 
-/* Digits from `*at` on, at most `max`; *at is after them then. -1: none. */
+/* The length of "k" right after a number, and of " k" before a unit such as "img/s"; else 0. */
+static size_t suffix_len(const char *text, size_t len, size_t at)
+{
+    const size_t blank = at < len && text[at] == ' ' ? 1 : 0, end = at + blank + 1;
+    size_t word = end + 1;
+    if (end > len || suffix_factor(text[end - 1]) == 0) {
+        return 0;
+    }
+    if (blank == 0) {
+        const bool is_bytes = text[at] == 'B' && has_at(text, len, end, "/");
+        return is_bytes || (end < len && (ascii_is_letter(text[end]) || text[end] == '_')) ? 0 : 1;
+    }
+    while (word < len && ascii_is_letter(text[word])) {
+        word++;
+    }
+    return has_at(text, len, end, " ") && word > end + 1 &&
+                   (has_at(text, len, word, "/") || has_at(text, len, word, " per "))
+               ? 2
+               : 0;
+}
+
+size_t log_number_len(const char *text, size_t len)
+{
+    size_t at = count_digits(text, len, 0);
+    for (size_t i = 0; i < COUNT_OF(separators);) {
+        const size_t next = at + strlen(separators[i]);
+        const bool is_one =
+            has_at(text, len, at, separators[i]) && count_digits(text, len, next) > 0;
+        at = is_one ? next + count_digits(text, len, next) : at;
+        i = is_one ? 0 : i + 1;
+    }
+    if (at < len && ascii_lower(text[at]) == 'e') {
+        const size_t sign = has_at(text, len, at + 1, "+") || has_at(text, len, at + 1, "-");
+        const size_t digits = count_digits(text, len, at + 1 + sign);
+        at += digits > 0 ? 1 + sign + digits : 0;
+    }
+    return at + suffix_len(text, len, at);
+}
+
+/* Reads at most `max` digits from `*at` on and sets *at after them. Returns -1 without a digit. */
 static int64_t read_digits(const char *text, size_t len, size_t *at, size_t max)
 {
     const size_t start = *at;
@@ -142,26 +226,28 @@ static int64_t read_fraction_ns(const char *text, size_t len, size_t *at)
 
 bool log_clock(const char *text, size_t len, double *ret_s)
 {
-    size_t at = 0;
-    int64_t parts[3];
+    size_t at = 0, begin = 0;
+    int64_t parts[4], s = 0;
+    bool are_two_digits = true;
     unsigned n = 0;
     do {
         at += n > 0 ? 1 : 0;
+        begin = at;
         parts[n] = read_digits(text, len, &at, 9);
-    } while (parts[n++] >= 0 && n < 3 && at < len && text[at] == ':');
-    if (parts[n - 1] < 0 || n < 2) {
+        are_two_digits = are_two_digits && (n == 0 || at - begin == 2);
+    } while (parts[n++] >= 0 && n < 4 && at < len && text[at] == ':');
+    if (n < 2 || parts[n - 1] < 0 || (n == 4 && !are_two_digits)) {
         return false;
     }
-    int64_t s = 0;
     for (unsigned i = 0; i < n; i++) {
-        s = s * 60 + parts[i];
+        s = s * (n == 4 && i == 1 ? 24 : 60) + parts[i];
     }
     const int64_t fraction_ns = read_fraction_ns(text, len, &at);
     *ret_s = (double)s + (double)fraction_ns / (double)NS_PER_S;
     return at == len;
 }
 
-/* The date before the time, if there is one. False: it has another form. */
+/* Reads the date before the time, if the text has one. False if it has another form. */
 static bool read_date(const char *text, size_t len, size_t *at, bool *ret_has, int64_t *ret_days)
 {
     size_t p = *at;

@@ -5,13 +5,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What a letter right after a number multiplies it with: k and K 1e3, M 1e6, G and B 1e9, T 1e12;
- * 0 for another character. */
-double log_suffix_factor(char c);
-/* "1,234.5", "12", ".5", "1.2e+03", "43.2K", "nan", "inf". False if it is not a number. "12,34" is
- * not, because a comma separates thousands. */
+/* Reads "1,234.5", "1'234.5", "1_234.5", "1.234,56", "796,31", ".5", "1.2e+03", "43.2K", "1.25 k",
+ * "nan" and "inf". False if the text is not a number. Between groups of three digits may be a
+ * comma, a point before a decimal comma, an apostrophe, an underscore, or a no-break, narrow
+ * no-break or thin space. "1,234" is 1234; "1,23,456" is not a number. */
 bool log_number(const char *text, size_t len, double *ret);
-/* "1:02:03.5" and "02:03" in seconds. */
+/* The length of what begins with a digit and looks like one number, with its separators, exponent
+ * and suffix. It may be more than log_number reads, such as "1.2.3". */
+size_t log_number_len(const char *text, size_t len);
+/* Reads "1:02:03.5", "02:03" and, with days, "1:00:00:00" in seconds. */
 bool log_clock(const char *text, size_t len, double *ret_s);
 
 /* A time stamp that is only good for differences: its zone and, where the text has no date,

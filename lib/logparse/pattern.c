@@ -243,7 +243,7 @@ int log_matcher_run_plainly(struct log_matcher *m, const struct log_pattern *p, 
     if (n <= 0) {
         return -E2BIG; /* a limit; no other error is possible without UTF */
     }
-    *ret = (struct log_match){0};
+    *ret = (struct log_match){.line = line};
     const PCRE2_SIZE *at = pcre2_get_ovector_pointer(m->data);
     vec_each (const struct numbered, g, &p->groups) {
         if (g->number < (uint32_t)n && at[2 * g->number] != PCRE2_UNSET) {

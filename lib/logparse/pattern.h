@@ -18,11 +18,12 @@ int log_pattern_new(const char *text, struct log_pattern **ret, size_t *ret_offs
                     struct err *err);
 void log_pattern_free(struct log_pattern *p);
 bool log_pattern_has(const struct log_pattern *p, enum log_group group);
-/* Texts that are in every line that matches, in this order; *ret_n may be 0. */
+/* Texts that every matching line contains, in this order; *ret_n may be 0. */
 const char *const *log_pattern_literals(const struct log_pattern *p, size_t *ret_n);
 
 struct log_match {
-    const char *text[LOG_GROUP_COUNT]; /* into the line; NULL: the group took no part */
+    const char *line;
+    const char *text[LOG_GROUP_COUNT]; /* into the line; NULL if the group took no part */
     size_t len[LOG_GROUP_COUNT];
 };
 
@@ -30,7 +31,7 @@ struct log_match {
 struct log_matcher;
 struct log_matcher *log_matcher_new(void);
 void log_matcher_free(struct log_matcher *m);
-/* From now on, until `cpu_ns` says so much; NULL: without an end. */
+/* Matching ends when `cpu_ns` returns until_ns or more. NULL removes the limit. */
 void log_matcher_limit(struct log_matcher *m, int64_t (*cpu_ns)(void), int64_t until_ns);
 /* 1: it matches; 0: it does not; -E2BIG: given up, because the pattern tries too much on this line;
  * -ETIME: given up, because the time is over. */

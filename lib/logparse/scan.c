@@ -55,8 +55,23 @@ static size_t skip_group(const char *text, size_t at)
     return at;
 }
 
-/* The length of an empty group of the vocabulary at `at`, without its ')'; 0: none. */
-static size_t empty_group(const char *text, size_t at, enum log_group *ret)
+/* How the pattern separates the group from `at` to `end`. A comma before a blank is punctuation. */
+static enum log_column column_of(const char *text, size_t at, size_t end)
+{
+    const char before = at > 0 ? text[at - 1] : ' ', *next = text + end;
+    const bool is_escaped = at > 1 && text[at - 2] == '\\';
+    if (before == ',' || before == '_' || (before == '.' && is_escaped)) {
+        return LOG_LATER_COLUMN;
+    }
+    const bool is_point = str_has_prefix(next, "\\.(") || str_has_prefix(next, "\\.\\d");
+    const bool is_mark = (*next == ',' || *next == '_') && next[1] != ' ' && next[1] != '\0' &&
+                         !str_has_prefix(next + 1, "\\s");
+    return is_point || is_mark ? LOG_FIRST_COLUMN : LOG_NO_COLUMN;
+}
+
+/* The length of an empty group of the vocabulary at `at`, without its ')', and what fills it; 0
+ * without such a group. */
+static size_t empty_group(const char *text, size_t at, const char **ret_body)
 {
     const char *name = str_has_prefix(text + at, "(?<")    ? text + at + 3
                        : str_has_prefix(text + at, "(?P<") ? text + at + 4
@@ -69,20 +84,21 @@ static size_t empty_group(const char *text, size_t at, enum log_group *ret)
     if (group < 0) {
         return 0;
     }
-    *ret = (enum log_group)group;
-    return (size_t)(name + len + 1 - (text + at));
+    const size_t head = (size_t)(name + len + 1 - (text + at));
+    *ret_body = log_group_body((enum log_group)group, column_of(text, at, at + head + 1));
+    return head;
 }
 
 void scan_fill_groups(const char *text, struct buf *out)
 {
     size_t at = 0;
     while (text[at] != '\0') {
-        enum log_group group;
-        const size_t head = text[at] == '(' ? empty_group(text, at, &group) : 0;
+        const char *body;
+        const size_t head = text[at] == '(' ? empty_group(text, at, &body) : 0;
         const size_t next = head > 0 ? at + head : scan_item(text, at);
         buf_append(out, text + at, next - at);
         if (head > 0) {
-            buf_puts(out, log_group_body(group));
+            buf_puts(out, body);
         }
         at = next;
     }
@@ -92,13 +108,13 @@ size_t scan_written_offset(const char *text, size_t filled_offset)
 {
     size_t at = 0, filled = 0;
     while (text[at] != '\0' && filled < filled_offset) {
-        enum log_group group;
-        const size_t head = text[at] == '(' ? empty_group(text, at, &group) : 0;
+        const char *body;
+        const size_t head = text[at] == '(' ? empty_group(text, at, &body) : 0;
         const size_t next = head > 0 ? at + head : scan_item(text, at);
         if (filled + (next - at) >= filled_offset) {
             return at + (filled_offset - filled);
         }
-        filled += next - at + (head > 0 ? strlen(log_group_body(group)) : 0);
+        filled += next - at + (head > 0 ? strlen(body) : 0);
         at = next;
     }
     return at;

@@ -1,5 +1,5 @@
 /* A rule made from the line of an output that looks most like a throughput or a step time: a number
- * with words of a unit. What it suggests was tried on the output. Pure. */
+ * with a label or a unit, or a table with such a column. The rule was tried on the output. Pure. */
 #pragma once
 
 #include <stddef.h>
@@ -9,13 +9,13 @@
 #include "logparse/guess.h"
 
 struct log_suggestion {
-    uint64_t number;        /* of the line, from 1 */
+    uint64_t number;        /* the line's, from 1 */
     struct log_guess guess; /* what the rule makes of the output; its `rule` is NULL */
-    const char *doubt;      /* with -ENOENT: why line `number` is not one; NULL: no line seems so */
+    const char *doubt; /* with -ENOENT: why line `number` has no rule; NULL if no line seems to */
 };
-/* What each begins with. */
+/* Each suggested rule begins with this. */
 #define LOG_SUGGESTED "{lines: [{kind: Step, "
 /* Appends the rule as `log` of a system has it: "{lines: [{kind: Step, pattern: '...'}]}".
- * -ENOENT, and nothing: no line is a figure for sure. */
+ * Returns -ENOENT and appends nothing if no line is surely a figure. */
 int log_suggest_rule(const char *text, size_t len, const struct log_parser_params *who,
                      struct log_suggestion *ret, struct buf *out);

@@ -4,6 +4,10 @@
 #include <errno.h>
 #include <math.h>
 
+#include "base/ascii.h"
+#include "base/vec_walk.h"
+#include "logparse/number_role.h"
+
 #define NS_PER_S 1e9
 #define COUNT_MAX 9e15 /* whole numbers are exact in a double up to here */
 
@@ -35,6 +39,18 @@ static int refuse(enum log_group group, const struct log_match *match, const cha
                    match->text[group], why);
 }
 
+/* "1 234.5" with an ordinary blank may be a thousand or two columns. If a group took the digits
+ * before the blank too, or they have a name, they are another number. */
+static bool may_be_cut(enum log_group group, const struct log_match *match)
+{
+    const char *text = match->text[group];
+    size_t begin;
+    return ascii_is_digit(*text) &&
+           number_role_may_be_cut(match->line, (size_t)(text - match->line), match->len[group],
+                                  &begin) &&
+           !array_any(match->text, LOG_GROUP_COUNT, it, *it == match->line + begin);
+}
+
 static int read_group(enum log_group group, const struct log_match *match, struct log_values *v,
                       struct err *err)
 {
@@ -50,6 +66,9 @@ static int read_group(enum log_group group, const struct log_match *match, struc
     }
     if (!is_good(group, *number)) {
         return refuse(group, match, is_rate_or_time(group) ? "not above 0" : "out of range", err);
+    }
+    if (may_be_cut(group, match)) {
+        return refuse(group, match, "perhaps only the end of a number with a blank in it", err);
     }
     if (group == LOG_UNIX_S || group == LOG_UNIX_MS) {
         const double ns = *number * (group == LOG_UNIX_S ? NS_PER_S : 1e6);

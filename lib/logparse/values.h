@@ -35,9 +35,9 @@ struct log_figure { /* of one line; what it does not say is NaN */
     bool is_counted;    /* it says how many steps or units it covers */
 };
 
-/* -EINVAL: a group has text that is not its kind of number; err says which and what. A loss or an
- * accuracy may be nan; a throughput or a time must be above zero. A metric that is no number from 0
- * on is unknown. */
+/* -EINVAL: a group has text that is not its kind of number, or perhaps only the end of a number
+ * such as "1 234.5"; err says which and what. A loss or an accuracy may be nan; a throughput or a
+ * time must be above zero. A metric that is no number from 0 on is unknown. */
 int log_values_read(const struct log_match *match, struct log_values *ret, struct err *err);
 /* The time that the line covers, in seconds; NaN: it has none. */
 double log_values_time_s(const struct log_values *v);

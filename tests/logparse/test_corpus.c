@@ -82,9 +82,9 @@ static const struct {
     {"a GPT-2 script", SUGGESTED, "[step 10 / 100] loss: 3.2000 | throughput: 12345.6 tokens/s | grad_norm: 1.2000 | token_seen: 1.20e+06\n", 12345.6, UNIT_TOKENS},
     {"ESPnet", SUGGESTED, "1epoch:train:1-500batch: iter_time=0.012, loss=2.3, train_time=0.421\n", BATCH / .012, UNIT_SAMPLES},
     {"timm", SUGGESTED, "Train: 0 [  50/1251 (  4%)]  Loss: 6.91 (6.93)  Time: 0.412s,  621.01/s  (0.450s,  569.11/s)  LR: 1.000e-06  Data: 0.012 (0.034)\n", BATCH / .412, UNIT_SAMPLES},
+    {"fairseq", SUGGESTED, "2021-01-01 00:00:00 | INFO | train_inner | epoch 001:    100 / 1105 loss=15.2, ppl=38000, wps=3145.6, ups=1.72, wpb=1830.2, bsz=64, num_updates=100, train_wall=59, wall=80\n", 3145.6, UNIT_WORDS},
     /* where it is in doubt, none */
     {"OLMo", NONE, "[step=10/739328]\n    train/CrossEntropyLoss=10.99\n    throughput/total_tokens=41,943,040\n    throughput/device/tokens_per_second=8,123\n", 0, 0},
-    {"fairseq", NONE, "2021-01-01 00:00:00 | INFO | train_inner | epoch 001:    100 / 1105 loss=15.2, ppl=38000, wps=3145.6, ups=1.72, wpb=1830.2, bsz=64, num_updates=100, train_wall=59, wall=80\n", 0, 0},
     {"MLPerf", NONE, ":::MLLOG {\"namespace\": \"\", \"time_ms\": 1760032159389, \"event_type\": \"POINT_IN_TIME\", \"key\": \"submission_platform\", \"value\": \"8xGB200 400Gb/s\", \"metadata\": {\"file\": \"/workspace/train.py\", \"lineno\": 278}}\n", 0, 0},
     {"pip", NONE, "Downloading torch-2.1.0-cp311-cp311-manylinux1_x86_64.whl (670.2 MB)\n   670.2/670.2 MB 12.3 MB/s eta 0:00:00\n", 0, 0},
     {"datasets", NONE, "Map: 100%|##| 51760/51760 [00:05<00:00, 9876.5 examples/s]\nLoading checkpoint shards: 100%|##| 4/4 [00:10<00:00,  2.51s/it]\n", 0, 0},

@@ -32,6 +32,22 @@ TEST(numbers)
         {"2G", 2e9},
         {"7B", 7e9},
         {"1.5T", 1.5e12},
+        {"1.25 k", 1250},
+        {"1'234.5", 1234.5},
+        {"1_234_567.5", 1234567.5},
+        {"1\u2019234.5", 1234.5},
+        {"1\u00a0234.5", 1234.5},
+        {"12\u202f345\u202f678", 12345678},
+        {"1\u2009234,5", 1234.5},
+        {"1'234,567", 1234.567},
+        {"796,31", 796.31},
+        {"0,123", 0.123},
+        {"1,2345", 1.2345},
+        {"1.234,56", 1234.56},
+        {"-12.345.678,9", -12345678.9},
+        {"1,234", 1234},
+        {"1e+3", 1000},
+        {"1.0e3", 1000},
         {"inf", INFINITY},
         {"-inf", -INFINITY},
     };
@@ -44,10 +60,12 @@ TEST(numbers)
     double v = 0;
     assert_true(log_number("NaN", 3, &v) && isnan(v));
     assert_true(log_number("12345", 2, &v) && v == 12); /* no more than its length is read */
-    static const char *const wrong[] = {"",    "12,34",  "1,23", ",5",       "1,2345",   "1,234,5",
-                                        "12,", "1.2.3",  "0x10", "12a",      "--1",      "+-1",
-                                        ".",   "1,234,", "e5",   "1234,567", "infinity", "1.5,000",
-                                        "K",   "1KK",    "1m",   "12KB"};
+    static const char *const wrong[] = {
+        "",        ",5",    "1,234,5",   "12,",    "1.2.3",   "0x10",      "12a",
+        "--1",     "+-1",   ".",         "1,234,", "e5",      "1234,567",  "infinity",
+        "1.5,000", "K",     "1KK",       "1m",     "12KB",    "1,23,456",  "1.234.567",
+        "1'23",    "12_34", "1_234'567", "1 234",  "1 234.5", "1'234.5.6", "1,234'567",
+        "0'123",   "1  k",  "1,5,"};
     for (size_t i = 0; i < N_ROWS(wrong); i++) {
         print_message("# wrong '%s'\n", wrong[i]);
         assert_false(log_number(wrong[i], strlen(wrong[i]), &v));
@@ -67,12 +85,52 @@ TEST(short_numbers_are_exact)
     }
 }
 
+/* As far as a number goes in a line, right or wrong. */
+TEST(lengths)
+{
+    static const struct {
+        const char *text;
+        size_t len;
+    } rows[] = {
+        {"1'234.5 img/s", 7},
+        {"1,2,3 x", 5},
+        {"12, x", 2},
+        {"1.25 k img/s", 6},
+        {"1.25 k", 4},
+        {"1.25 k img", 4},
+        {"1.25 k img per s", 6},
+        {"12 GB/s", 2},
+        {"12GB", 2},
+        {"12B/s", 2},
+        {"43.2K tok/s", 5},
+        {"1e+3", 4},
+        {"1e+x", 1},
+        {"1\u202f234 x", 7},
+        {"5 T 12", 1},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        print_message("# row '%s'\n", rows[i].text);
+        assert_int_equal(log_number_len(rows[i].text, strlen(rows[i].text)), rows[i].len);
+    }
+}
+
 TEST(clocks)
 {
     double s;
     assert_true(log_clock("1:02:03.5", 9, &s) && s == 3723.5);
     assert_true(log_clock("02:03", 5, &s) && s == 123);
-    static const char *const wrong[] = {"", "12", ":12", "1:2:3:4", "1:", "1:xx"};
+    assert_true(log_clock("1:01:02:03.5", 12, &s) && s == 90123.5);
+    static const char *const wrong[] = {"",
+                                        "12",
+                                        ":12",
+                                        "1:2:3:4",
+                                        "1:",
+                                        "1:xx",
+                                        "1:00:00:00:00",
+                                        "1 day",
+                                        "1 day, 02:03",
+                                        "1 day, 1:00:00:00",
+                                        "1 dog, 1:00:00"};
     for (size_t i = 0; i < N_ROWS(wrong); i++) {
         assert_false(log_clock(wrong[i], strlen(wrong[i]), &s));
     }
