@@ -34,11 +34,11 @@ static struct log_parser *parser_of(const char *lines, int64_t batch, int64_t tr
 
 /* ---- the pace ---- */
 
-/* 30 lines of one form, one every `gap_s` seconds, in groups of `burst`. */
+/* 60 lines of one form, one every `gap_s` seconds, in groups of `burst`. */
 static void feed_lines(struct log_parser *p, const char *form, unsigned every, double gap_s,
                        unsigned burst)
 {
-    for (unsigned i = 0; i < 30; i++) {
+    for (unsigned i = 0; i < 60; i++) {
         _cleanup_(freep) char *number = xasprintf("%u", (i + 1) * every);
         _cleanup_(buf_done) struct buf line = BUF_INIT;
         for (const char *at = form; *at != '\0'; at++) {
