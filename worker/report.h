@@ -58,3 +58,8 @@ int report_summary(struct report *r, struct err *err);
  * stuck in a write there is no record, only the line. */
 int report_error(struct report *r, int exit_code, const char *peer, const char *message,
                  bool *ret_first);
+
+/* A role_verb.run of a gang: reads the settings of the role, or prints help, and calls `run` with
+ * them and a new report. Returns the exit code, which is that of `run` if it was called. */
+int role_run(enum role role, int argc, char *const *argv,
+             int (*run)(const struct role_env *e, struct report *r));

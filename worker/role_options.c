@@ -6,6 +6,7 @@
 
 #include "base/buf.h"
 #include "base/exit_code.h"
+#include "base/mem.h"
 #include "base/parse.h"
 
 int role_parse(const struct role_command *c, int argc, char *const *argv, struct args *ret,
@@ -35,27 +36,6 @@ int role_command_run(const struct role_command *c, int argc, char *const *argv)
     if (err.msg[0] != '\0') {
         fprintf(stderr, "benchworker %s: %s\n", c->name, err.msg);
     }
-    return code;
-}
-
-int role_run(enum role role, int argc, char *const *argv,
-             int (*run)(const struct role_env *e, struct report *r))
-{
-    struct role_env e;
-    struct err err = {0};
-    const int r = role_env_read(role, argc, argv, &e, &err);
-    if (r < 0) {
-        fprintf(stderr, "benchworker %s: %s\n", role_to_string(role), err.msg);
-        return EXIT_USAGE;
-    }
-    if (r > 0) {
-        return EXIT_OK;
-    }
-    struct report report;
-    report_init(&report, &e);
-    const int code = run(&e, &report);
-    report_done(&report);
-    role_env_done(&e);
     return code;
 }
 

@@ -1,11 +1,9 @@
-/* How the roles begin and end. `train` and `bench` need no peers and have command lines of their own;
- * the roles of a gang read role_env.h. */
+/* The command line of the roles; those of a gang also read the environment (role_env.h). */
 #pragma once
 
 #include "base/args.h"
 #include "base/err.h"
 #include "worker/model/model.h"
-#include "worker/report.h"
 
 struct role_command {
     const char *name;
@@ -21,11 +19,6 @@ int role_parse(const struct role_command *c, int argc, char *const *argv, struct
                struct err *err);
 /* A role_verb.run. */
 int role_command_run(const struct role_command *c, int argc, char *const *argv);
-
-/* A role_verb.run of a gang: reads the settings of the role, or prints help, and calls `run` with
- * them and a new report. Returns the exit code, which is that of `run` if it was called. */
-int role_run(enum role role, int argc, char *const *argv,
-             int (*run)(const struct role_env *e, struct report *r));
 
 struct role_number { /* an option */
     const char *name;

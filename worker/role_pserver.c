@@ -10,7 +10,7 @@
 #include "worker/comm/ps/ps_server.h"
 #include "worker/learner.h"
 #include "worker/model/adam.h"
-#include "worker/role_options.h"
+#include "worker/report.h"
 #include "worker/role_verb.h"
 
 /* The initial parameters of the threads' slices, in order; owned. */

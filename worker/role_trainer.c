@@ -26,7 +26,7 @@
 #include "worker/emulation.h"
 #include "worker/learner.h"
 #include "worker/model/adam.h"
-#include "worker/role_options.h"
+#include "worker/report.h"
 #include "worker/role_verb.h"
 
 struct trainer {
@@ -136,8 +136,8 @@ static void want(void *ctx, size_t offset, size_t n)
 }
 
 /* With local steps (core/exchange_mode.h) Adam updates each range of the trainer's own parameters
- * as soon as its gradients are final: they are still in the caches, and in the last of the steps the
- * new parameters, which the trainer then sends, can leave at once. */
+ * as soon as its gradients are final: they are still in the caches, and in the last of the steps
+ * the new parameters, which the trainer then sends, can leave at once. */
 static void update_locally(struct trainer *t, size_t offset)
 {
     struct model *model = t->learner.model;

@@ -1,4 +1,4 @@
-/* The network that can be trained, and what follows from a layer table alone: shapes, sizes, names. */
+/* The network that can be trained, and what follows from a layer table: shapes, sizes, names. */
 #include "network/layer_def.h"
 
 #include <assert.h>

@@ -1,6 +1,6 @@
-/* A network as data: a table of layers. The one that users can train is in layer_def.c; tests define
- * small networks of their own, so they check the code that trains. Pure: benchworker trains what the
- * table says, and benchctl counts its parameters. */
+/* A network as data: a table of layers. The one that users can train is in layer_def.c; tests
+ * define small networks of their own, so they check the code that trains. Pure: benchworker trains
+ * what the table says, and benchctl counts its parameters. */
 #pragma once
 
 #include <stddef.h>

@@ -48,17 +48,6 @@ static int load(struct dataset *d, const char *source, struct err *err)
                    source);
 }
 
-int labels_check(const char *path, const uint8_t *labels, size_t n, struct err *err)
-{
-    for (size_t i = 0; i < n; i++) {
-        if (labels[i] >= DATA_CLASSES) {
-            return err_set(err, EBADMSG, "'%s': label %u of sample %zu, expected 0 to %d", path,
-                           labels[i], i, DATA_CLASSES - 1);
-        }
-    }
-    return 0;
-}
-
 int dataset_open(const char *source, enum data_split split, size_t limit, uint64_t seed,
                  struct dataset **ret, struct err *err)
 {

@@ -41,8 +41,8 @@ static uint64_t local_rank(uint32_t rank)
 }
 
 /* Loads the libraries and takes the GPU of this rank among the processes of this machine (`rank` if
- * no launcher sets it), mod the number of GPUs that this process sees. Returns -ELIBACC if a library
- * is missing, and -ENODEV without a GPU. Then call device_close, in any case. */
+ * no launcher sets it), mod the number of GPUs that this process sees. Returns -ELIBACC if a
+ * library is missing, and -ENODEV without a GPU. Then call device_close, in any case. */
 static int device_open(struct device *d, uint32_t rank, struct err *err)
 {
     const struct nccl_api *api = &d->api;
@@ -88,8 +88,8 @@ static int device_new_array(const struct device *d, size_t bytes, cuda_ptr *ret,
     return r < 0 ? r : cuda_check(&d->api, d->api.cu_set_bytes(*ret, 0, bytes), "cuMemsetD8", err);
 }
 
-/* After a failure NCCL may still be at work on the GPU, and every call that frees memory or a stream
- * waits for it: then call none of them, and end the process. */
+/* After a failure NCCL may still be at work on the GPU, and every call that frees memory or a
+ * stream waits for it: then call none of them, and end the process. */
 static void device_close(struct device *d)
 {
     const struct nccl_api *api = &d->api;
