@@ -98,9 +98,8 @@ static char *read_cache(const char *root, int index, const char *file)
 /* "L1d 48K, L1i 32K, L2 1024K, L3 32768K" of the first CPU. */
 static void set_caches(json_t *o, const char *root)
 {
-    char all[256] = "";
-    size_t len = 0;
-    for (int i = 0; i < 8 && len < sizeof(all) - 64; i++) {
+    _cleanup_(buf_done) struct buf all = BUF_INIT;
+    for (int i = 0; i < 8; i++) {
         _cleanup_(freep) char *level = read_cache(root, i, "level");
         _cleanup_(freep) char *type = read_cache(root, i, "type");
         _cleanup_(freep) char *size = read_cache(root, i, "size");
@@ -108,10 +107,9 @@ static void set_caches(json_t *o, const char *root)
             continue;
         }
         const char *kind = str_eq(type, "Data") ? "d" : str_eq(type, "Instruction") ? "i" : "";
-        len += (size_t)snprintf(all + len, sizeof(all) - len, "%sL%.2s%s %.16s",
-                                len > 0 ? ", " : "", level, kind, size);
+        buf_printf(&all, "%sL%.2s%s %.16s", all.len > 0 ? ", " : "", level, kind, size);
     }
-    set_text(o, "caches", len > 0 ? all : NULL);
+    set_text(o, "caches", all.len > 0 ? buf_cstr(&all) : NULL);
 }
 
 /* "cpu,cpuacct" contains cpu, "cpuset" does not. Takes the list apart. */
@@ -195,22 +193,19 @@ int64_t host_memory_limit_bytes(const char *root)
  * which they are met. Null where nothing scales the clock, as in most virtual machines. */
 static void set_governor(json_t *o, const char *root)
 {
-    char all[128] = "";
+    _cleanup_(buf_done) struct buf all = BUF_INIT;
     for (int cpu = 0; cpu < CPUS_MAX; cpu++) {
-        char path[96];
-        (void)snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/cpufreq/scaling_governor",
-                       cpu);
+        _cleanup_(freep) char *path =
+            xasprintf("/sys/devices/system/cpu/cpu%d/cpufreq/scaling_governor", cpu);
         _cleanup_(freep) char *name = host_read_line(root, path);
         if (name == NULL && cpu > 0) {
             break;
         }
-        if (name == NULL || strstr(all, name) != NULL) {
-            continue;
+        if (name != NULL && strstr(buf_cstr(&all), name) == NULL) {
+            buf_printf(&all, "%s%.60s", all.len == 0 ? "" : " and ", name);
         }
-        const size_t len = strlen(all);
-        (void)snprintf(all + len, sizeof(all) - len, "%s%.60s", len == 0 ? "" : " and ", name);
     }
-    set_text(o, "cpu_governor", all[0] == '\0' ? NULL : all);
+    set_text(o, "cpu_governor", all.len == 0 ? NULL : buf_cstr(&all));
 }
 
 /* "nvidia 535.104.05": the module of the kernel says it, in a container too. */

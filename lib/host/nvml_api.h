@@ -1,5 +1,5 @@
-/* The few calls of NVIDIA's management library (NVML) that gpu.c makes. The declarations are our
- * own; tests/host/test_nvml_header.py compares them with nvml.h. */
+/* The few calls of NVIDIA's management library (NVML) that telemetry.c makes. The declarations are
+ * our own; tests/host/test_nvml_header.py compares them with nvml.h. */
 #pragma once
 
 #define NVML_SM_CLOCK 1    /* of nvmlClockType_t */

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What gpu.c loads is declared as nvml.h of NVIDIA's wheel has it. The wheel is fetched once; without a way to the package
+"""What telemetry.c loads is declared as nvml.h of NVIDIA's wheel has it. The wheel is fetched once; without a way to the package
 index the test is skipped."""
 import os
 import pathlib

@@ -72,8 +72,9 @@ TEST(each_fault_is_shown_or_makes_a_figure_unknown)
             gpus_choose(gpus, row->visible);
         }
         for (size_t k = 0; gpus != NULL && k < N_RECORDED; k++) {
-            struct telemetry_reading r = {.t_ns = recorded_ns(k)};
-            gpus_read(gpus, &r.gpu);
+            struct gpu_reading r;
+            gpus_read(gpus, &r);
+            r.t_ns = recorded_ns(k);
             telemetry_add(&t, &r);
         }
         _cleanup_(freep) char *got = figures_of(&t, 4, 13);
@@ -90,12 +91,12 @@ TEST(readings_of_a_day)
 {
     struct telemetry t = {0};
     const int64_t day_ns = INT64_C(86400) * 1000000000;
-    struct telemetry_reading r = {.gpu.n_devices = 1};
+    struct gpu_reading r = {.n_devices = 1};
     while (r.t_ns < day_ns) {
         r.t_ns += INT64_C(1000000) * TELEMETRY_INTERVAL_MS;
         const bool is_gap = r.t_ns == day_ns / 2 + 100000000;
-        r.gpu.energy_j.sum += is_gap ? 0 : 10;
-        r.gpu.energy_j.gaps += is_gap;
+        r.energy_j.sum += is_gap ? 0 : 10;
+        r.energy_j.gaps += is_gap;
         telemetry_add(&t, &r);
         assert_true(t.readings.len < TELEMETRY_READINGS_MAX);
     }

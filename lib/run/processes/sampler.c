@@ -31,8 +31,10 @@ static void work(uv_work_t *work)
 {
     struct sampler *s = work->data;
     uv_mutex_lock(&s->mutex);
-    struct telemetry_reading r = {.t_ns = clock_monotonic_ns()};
-    gpus_read(s->gpus, &r.gpu); /* without GPUs the timer does not start */
+    const int64_t now_ns = clock_monotonic_ns();
+    struct gpu_reading r;
+    gpus_read(s->gpus, &r); /* without GPUs the timer does not start */
+    r.t_ns = now_ns;
     telemetry_add(&s->telemetry, &r);
     uv_mutex_unlock(&s->mutex);
 }
