@@ -13,7 +13,6 @@
 #include <stdint.h>
 
 #include "network/layer_def.h"
-#include "worker/kernels/carve.h"
 #include "worker/kernels/kernels.h"
 
 struct layer {
@@ -33,11 +32,6 @@ struct layer {
     float *running_mean, *running_var; /* for inference */
     float *scale, *shift;              /* BN as one multiply-add */
 };
-
-/* Sets the definitions, shapes and offsets of the layers of a network: (n_layers) all zero. */
-void layers_shape(const struct model_def *def, struct layer *layers);
-/* Takes the memory of a layer for batches of n, but for its x. */
-void layer_carve(struct layer *l, size_t n, struct carver *c);
 
 static inline size_t layer_x_floats(const struct layer *l) /* of one sample */
 {

@@ -1,12 +1,94 @@
-/* Creates and frees a model; the passes are in forward.c and backward.c. */
+/* Creates and frees a model, and its initial values; the passes are in forward.c and backward.c. */
 #include "worker/model/model.h"
 
 #include <assert.h>
+#include <math.h>
 
 #include "base/mem.h"
+#include "worker/kernels/carve.h"
 #include "worker/model/model_internal.h"
+#include "worker/tensor/rng.h"
+
+/* ---- initial values ---- */
+
+static void fill(float *out, size_t n, float value)
+{
+    for (size_t i = 0; i < n; i++) {
+        out[i] = value;
+    }
+}
+
+/* Fluid's defaults: conv normal with sd sqrt(2 / (3*3*Cin)), FC uniform +-sqrt(6 / (in + out)). */
+static void init_weight(const struct layer_def *layer, const struct layer_shape *shape,
+                        struct rng_key key, float *weight, size_t n)
+{
+    if (layer->kind == LAYER_CONV) {
+        rng_normal(key, sqrtf(2.0f / (9.0f * (float)shape->c)), weight, n);
+        return;
+    }
+    float fan_in = (float)(shape->c * shape->h * shape->w);
+    float bound = sqrtf(6.0f / (fan_in + (float)shape->k));
+    rng_uniform(key, weight, n);
+    for (size_t i = 0; i < n; i++) {
+        weight[i] = (2.0f * weight[i] - 1.0f) * bound;
+    }
+}
+
+void model_init_params(const struct model_def *def, uint64_t seed, float *params)
+{
+    struct layer_shape shape = {0};
+    for (uint32_t i = 0; i < def->n_layers; i++) {
+        const struct layer_def *layer = &def->layers[i];
+        shape = layer_shape_next(def, i, i == 0 ? NULL : &shape);
+        struct layer_params p = layer_params(layer, &shape);
+        if (layer_has_weight(layer)) {
+            struct rng_key key = {.seed = seed, .stream = rng_stream(RNG_INIT, i, 0)};
+            init_weight(layer, &shape, key, params, p.weight);
+        }
+        fill(params + p.weight, p.bias, 0);
+        fill(params + p.weight + p.bias, p.gamma, 1);
+        fill(params + p.weight + p.bias + p.gamma, p.beta, 0);
+        params += layer_params_total(&p);
+    }
+}
 
 /* ---- memory: one function goes over the layers twice, to count and to assign pointers ---- */
+
+/* Sets the definitions, shapes and offsets of the layers of a network: (n_layers) all zero. */
+static void layers_shape(const struct model_def *def, struct layer *layers)
+{
+    size_t param = 0;
+    for (uint32_t i = 0; i < def->n_layers; i++) {
+        struct layer *l = &layers[i];
+        l->def = &def->layers[i];
+        l->shape = layer_shape_next(def, i, i == 0 ? NULL : &layers[i - 1].shape);
+        l->sizes = layer_params(l->def, &l->shape);
+        l->param = param;
+        param += layer_params_total(&l->sizes);
+        l->pools = i + 1 < def->n_layers && l->def[1].kind == LAYER_POOL;
+        assert(!l->pools || (l->def->kind == LAYER_CONV && l->def->dropout == 0));
+    }
+}
+
+/* Takes the memory of a layer for batches of n, but for its x. */
+static void layer_carve(struct layer *l, size_t n, struct carver *c)
+{
+    const size_t k = l->shape.k;
+    if (l->def->kind != LAYER_POOL) {
+        l->out = carve(c, n * layer_out_floats(l) / (l->pools ? 4 : 1));
+    }
+    if (layer_has_bn(l->def)) {
+        float **vectors[] = {&l->mean,        &l->var,   &l->inv_std, &l->running_mean,
+                             &l->running_var, &l->scale, &l->shift};
+        l->y = carve(c, n * layer_out_floats(l));
+        if (!l->pools) { /* a word of bits is as large as a float */
+            l->kept = (void *)carve(c, n * l->shape.ho * l->shape.wo * KEPT_WORDS(k));
+        }
+        for (size_t i = 0; i < COUNT_OF(vectors); i++) {
+            *vectors[i] = carve(c, k);
+        }
+    }
+}
 
 static size_t max_size(size_t a, size_t b)
 {

@@ -4,8 +4,8 @@
  * layers. Gradients lie in a second array of the same shape. BN running statistics are not
  * parameters: each trainer keeps its own, as the original networks do (docs/worker.md).
  *
- * Networks as tables are in lib/network. model_init_params is defined in def.c, the passes in
- * forward.c and backward.c, the rest in model.c. */
+ * Networks as tables are in lib/network. The passes are defined in forward.c and backward.c, the
+ * rest in model.c. */
 #pragma once
 
 #include <stdbool.h>
