@@ -1,7 +1,7 @@
 /* A trainer, or a worker of a ring, that sleeps where it would compute: it asks for parameters
  * and hands over gradients layer by layer as the model does, at recorded times, and sends and
  * receives the real bytes, which are checked by their sums (docs/exchange.md, "Emulated trainers").
- * Used by role_trainer.c. */
+ * Edge file: maps and locks. Used by role_trainer.c. */
 #pragma once
 
 #include <stddef.h>
@@ -9,7 +9,6 @@
 
 #include "base/err.h"
 #include "core/emulation_limits.h"
-#include "worker/emulated_arena.h"
 #include "worker/model/model.h"
 #include "worker/role_env.h"
 
@@ -46,13 +45,39 @@ double layer_times_factor(uint64_t seed, uint32_t trainer, uint64_t step, double
  * does not oversleep. */
 int64_t layer_times_end(int64_t due_ns, int64_t asked_ns, int64_t got_ns, int64_t layer_ns);
 
+/* ---- the arena ---- */
+
+/* What all emulated trainers of a trial on one machine share, in one file in memory:
+ *
+ *   head | checksums (steps, slices) | gradients (n + a window for each trainer) | parameters (n)
+ *
+ * The gradients are read only and the same memory for all: trainer i sends them from its own place
+ * on, so each sends other values, and other ones in the next step. Parameters are received into the
+ * same memory by all and never read: what is checked is the checksum of each frame, against the
+ * checksums here, which the first trainer computes alone, slice by slice: the sum in trainer order
+ * and Adam, for every step.
+ *
+ * The workers of a ring apply the optimiser themselves and pass parameters on, so each has its own:
+ * a private copy of those here, which no process writes to. Their sums begin at the rank after a
+ * slice's owner (ring_plan.h).
+ *
+ * So 100 trainers need the memory of one. The first trainer that opens the file fills it, under a
+ * lock that its death releases; the others wait. */
+struct emulated_arena {
+    void *shared; /* the mapping of the whole file, owned */
+    size_t bytes;
+    const uint32_t *checksums; /* (n_steps, slices.n) of the parameters after each step */
+    const float *grads;
+    /* (slices.n_params). Of a ring: this process's own, at first as they are
+     * before the first step. */
+    float *params;
+};
+
 /* ---- the trainer ---- */
 
 struct emulation {
     struct layer_times times;
-    double jitter_ratio;
-    uint64_t seed;
-    uint32_t trainer;
+    const struct role_env *env;
     double factor;               /* of this step */
     struct emulated_arena arena; /* empty without an exchange */
 };
@@ -61,6 +86,8 @@ struct emulation {
 int emulation_open(const struct role_env *e, struct emulation *ret, struct err *err);
 void emulation_done(struct emulation *e);
 
+/* What the trainer sends in a step; NULL without an exchange. */
+const float *emulation_grads(const struct emulation *e, uint64_t step);
 /* The two passes of a step; `hooks` are called as model.h says. */
 void emulation_forward(struct emulation *e, uint64_t step, const struct model_hooks *hooks);
 void emulation_backward(struct emulation *e, const struct model_hooks *hooks);

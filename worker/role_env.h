@@ -39,7 +39,7 @@ struct role_env {
     bool is_emulated;
     const char *trace;   /* emulation.h */
     double jitter_ratio; /* 0 to EMULATED_JITTER_MAX */
-    int64_t arena_fd;    /* emulated_arena.h; -1: not given */
+    int64_t arena_fd;    /* emulation.h; -1: not given */
     const char *compute, *jitter, *wire_name, *mode_name, *transport_name; /* as given */
     int64_t rendezvous_s, peer_timeout_s;
     bool prints_digest, prints_accuracy;

@@ -202,11 +202,8 @@ static int begin_exchange(struct trainer *t, uint64_t step, struct err *err)
         return ops->begin(t->exchange, is_local ? params : model_grad_data(t->learner.model),
                           params, err);
     }
-    const struct emulated_arena *arena = &t->emulation.arena;
-    const bool has_arena = arena->shared != NULL;
-    return ops->begin(t->exchange,
-                      has_arena ? emulated_arena_grads(arena, (uint32_t)t->env->index, step) : NULL,
-                      arena->params, err);
+    return ops->begin(t->exchange, emulation_grads(&t->emulation, step), t->emulation.arena.params,
+                      err);
 }
 
 /* Waits for what is left of the exchange that is under way, and adds its times to the record. */
