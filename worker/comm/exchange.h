@@ -82,5 +82,4 @@ int exchange_round(struct exchange *x, const float *grads, float *params,
  * exchange_none.c. */
 typedef void (*exchange_apply_fn)(void *ctx, uint64_t t, size_t offset, size_t n, float *params,
                                   const float *grad_sum, float grad_scale);
-int exchange_none_new(exchange_apply_fn apply, void *ctx, size_t n, struct exchange **ret,
-                      struct err *err);
+struct exchange *exchange_none_new(exchange_apply_fn apply, void *ctx, size_t n);

@@ -85,14 +85,11 @@ static const struct exchange_ops none_ops = {
     .free = none_free,
 };
 
-int exchange_none_new(exchange_apply_fn apply, void *ctx, size_t n, struct exchange **ret,
-                      struct err *err)
+struct exchange *exchange_none_new(exchange_apply_fn apply, void *ctx, size_t n)
 {
-    (void)err;
     struct none *none = xnew(struct none);
     *none = (struct none){.base = {&none_ops}, .apply = apply, .ctx = ctx, .n = n};
-    *ret = &none->base;
-    return 0;
+    return &none->base;
 }
 
 int exchange_round(struct exchange *x, const float *grads, float *params,
