@@ -19,7 +19,6 @@
 #include "worker/comm/link/crc32c.h"
 #include "worker/model/adam.h"
 #include "worker/tensor/accumulate.h"
-#include "worker/tensor/bf16.h"
 #include "worker/tensor/rng.h"
 
 /* ---- times of layers ---- */

@@ -21,7 +21,6 @@
 #include "worker/model/adam.h"
 #include "worker/model/model.h"
 #include "worker/tensor/accumulate.h"
-#include "worker/tensor/bf16.h"
 
 static void must(int r, const struct err *err)
 {

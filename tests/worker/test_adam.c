@@ -144,25 +144,25 @@ TEST(sums_of_every_width)
     sum[GUARD + 5] = INFINITY;
     grad[GUARD + 6] = -INFINITY;
     sum[GUARD + 7] = NAN;
-    for (int isa = GRAD_ADD_BASELINE; isa <= GRAD_ADD_AVX512; isa++) {
-        bool is_there = true;
-        for (size_t begin = GUARD - 16; begin <= GUARD && is_there; begin++) {
-            for (size_t n = 0; n <= LEN && is_there; n++) {
+    for (int isa = VECTORS_BASELINE; isa <= VECTORS_AVX512; isa++) {
+        const struct vector_ops *ops = vector_ops((enum vector_isa)isa);
+        for (size_t begin = GUARD - 16; begin <= GUARD && ops != NULL; begin++) {
+            for (size_t n = 0; n <= LEN; n++) {
                 memcpy(want, sum, sizeof(want));
                 memcpy(got, sum, sizeof(got));
                 for (size_t i = begin; i < begin + n; i++) {
                     want[i] = sum[i] + grad[i];
                 }
-                is_there = grad_add_by(isa, got + begin, grad + begin, n);
-                assert_memory_equal(got, is_there ? want : sum, sizeof(got));
+                ops->add(got + begin, grad + begin, n);
+                assert_memory_equal(got, want, sizeof(got));
             }
         }
-        print_message("# %s: %s\n", names[isa], is_there ? "the same bits" : "not on this CPU");
-        assert_true(is_there || isa != GRAD_ADD_BASELINE);
+        print_message("# %s: %s\n", names[isa], ops != NULL ? "the same bits" : "not on this CPU");
+        assert_true(ops != NULL || isa != VECTORS_BASELINE);
     }
     memcpy(got, sum, sizeof(got));
     memcpy(want, sum, sizeof(want));
     grad_add(got, grad, LEN);
-    assert_true(grad_add_by(GRAD_ADD_BASELINE, want, grad, LEN));
+    vector_ops(VECTORS_BASELINE)->add(want, grad, LEN);
     assert_memory_equal(got, want, sizeof(got));
 }

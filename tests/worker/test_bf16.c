@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "tests/test.h"
-#include "worker/tensor/bf16.h"
+#include "worker/tensor/accumulate.h"
 
 #define ALL 65536
 
@@ -45,8 +45,8 @@ TEST(rounding)
         {"a NaN that would round to minus zero", 0x7fffffff, 0x7fff},
         {"a NaN with a sign", 0xffc12345, 0xffc1},
     };
-    for (int isa = BF16_BASELINE; isa <= BF16_AVX512; isa++) {
-        const struct bf16_ops *ops = bf16_ops((enum bf16_isa)isa);
+    for (int isa = VECTORS_BASELINE; isa <= VECTORS_AVX512; isa++) {
+        const struct vector_ops *ops = vector_ops((enum vector_isa)isa);
         for (size_t i = 0; ops != NULL && i < N_ROWS(rows); i++) {
             float from[33];
             uint16_t to[33];
@@ -85,8 +85,8 @@ TEST(every_value)
 TEST(every_length)
 {
     enum { LEN = 70, GUARD = 3 };
-    for (int isa = BF16_BASELINE; isa <= BF16_AVX512; isa++) {
-        const struct bf16_ops *ops = bf16_ops((enum bf16_isa)isa);
+    for (int isa = VECTORS_BASELINE; isa <= VECTORS_AVX512; isa++) {
+        const struct vector_ops *ops = vector_ops((enum vector_isa)isa);
         print_message("# %s%s\n", isa_names[isa], ops != NULL ? "" : ": not on this CPU");
         for (size_t n = 0; ops != NULL && n <= LEN; n++) {
             uint16_t narrowed[LEN + GUARD];
@@ -102,7 +102,7 @@ TEST(every_length)
             }
             ops->narrow(narrowed, from, n);
             ops->widen(wide, narrowed, n);
-            ops->add(sum, narrowed, n);
+            ops->add_bf16(sum, narrowed, n);
             memcpy((uint16_t *)(void *)half + n, narrowed, n * sizeof(uint16_t));
             ops->widen(half, (uint16_t *)(void *)half + n, n / 3); /* part by part, as bytes come */
             ops->widen(half + n / 3, (uint16_t *)(void *)half + n + n / 3, n - n / 3);

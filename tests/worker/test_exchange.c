@@ -13,7 +13,7 @@
 #include "tests/test.h"
 #include "base/clock.h"
 #include "exchange_rig.h"
-#include "worker/tensor/bf16.h"
+#include "worker/tensor/accumulate.h"
 
 #define WARMUP 2
 #define STEPS 5

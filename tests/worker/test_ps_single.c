@@ -6,7 +6,7 @@
 #include "tests/test.h"
 #include "exchange_rig.h"
 #include "raw_trainer.h"
-#include "worker/tensor/bf16.h"
+#include "worker/tensor/accumulate.h"
 
 #define N_PARAMS 5000
 #define SLICE_BYTES 4096

@@ -6,7 +6,6 @@
 #include "worker/comm/link/heartbeat.h"
 #include "worker/comm/ps/reduce.h"
 #include "worker/tensor/accumulate.h"
-#include "worker/tensor/bf16.h"
 
 #define S INT64_C(1000000000)
 

@@ -16,7 +16,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "worker/comm/link/crc32c.h"
-#include "worker/tensor/bf16.h"
+#include "worker/tensor/accumulate.h"
 
 /* A mark is at most this part of the socket's buffer. For a larger one the kernel makes the buffer
  * larger, and then never offers the peer more than the mark (tcp_set_rcvlowat of Linux): a link

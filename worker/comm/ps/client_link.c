@@ -4,7 +4,7 @@
 
 #include "base/vec_walk.h"
 #include "worker/comm/ps/client_internal.h"
-#include "worker/tensor/bf16.h"
+#include "worker/tensor/accumulate.h"
 
 #define TURN_BYTES ((size_t)4 << 20)
 

@@ -10,7 +10,6 @@
 #include "worker/comm/link/crc32c.h"
 #include "worker/comm/ps/ps_internal.h"
 #include "worker/tensor/accumulate.h"
-#include "worker/tensor/bf16.h"
 
 /* The i-th slice that a trainer sends: they go from the last one to the first, as backward makes
  * them. Everything here counts slices in this order. */

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "worker/tensor/bf16.h"
+#include "worker/tensor/accumulate.h"
 
 void ps_single_init(struct ps_single *s, uint32_t n_trainers, enum exchange_wire wire,
                     size_t n_slices, size_t max_len, uint64_t max_each)

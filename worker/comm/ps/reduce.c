@@ -6,7 +6,6 @@
 #include "base/mem.h"
 #include "worker/comm/link/frame.h"
 #include "worker/tensor/accumulate.h"
-#include "worker/tensor/bf16.h"
 
 #define LINE_BYTES 64
 
