@@ -16,6 +16,15 @@
 const char *const log_witness_names[LOG_WITNESS_COUNT] = {
     "None", "NoTime", "FewLines", "Bursts", "NoCount", "NoBatch", "Agrees", "Disagrees"};
 
+const char *const log_witness_reasons[LOG_WITNESS_COUNT] = {
+    [LOG_WITNESS_NONE] = "its lines are no steps",
+    [LOG_WITNESS_NO_TIME] = "its lines have no time",
+    [LOG_WITNESS_FEW] = "its lines are too few, or too close together",
+    [LOG_WITNESS_BURSTS] = "its lines came in bursts",
+    [LOG_WITNESS_NO_COUNT] = "its lines do not say how many steps they cover",
+    [LOG_WITNESS_NO_BATCH] = "the batch is unknown",
+};
+
 void log_pace_done(struct log_pace *p)
 {
     free(p->gaps);

@@ -25,6 +25,8 @@ enum log_witness {
 };
 #define LOG_WITNESS_COUNT 8
 extern const char *const log_witness_names[LOG_WITNESS_COUNT]; /* "Agrees", ... */
+/* Why there is no second witness, "its lines came in bursts"; NULL: there is one. */
+extern const char *const log_witness_reasons[LOG_WITNESS_COUNT];
 
 struct log_pace {
     bool has_begin, is_uncounted, has_no_batch;

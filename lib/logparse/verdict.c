@@ -197,14 +197,6 @@ static void withhold(struct log_reading *r, char *why_take)
 /* The pace of the line's steps, as one process has printed them. */
 static void compare_witnesses(struct log_parser *p, const struct log_result *result)
 {
-    static const char *const reasons[LOG_WITNESS_COUNT] = {
-        [LOG_WITNESS_NONE] = "its lines are no steps",
-        [LOG_WITNESS_NO_TIME] = "its lines have no time",
-        [LOG_WITNESS_FEW] = "its lines are too few, or too close together",
-        [LOG_WITNESS_BURSTS] = "its lines came in bursts",
-        [LOG_WITNESS_NO_COUNT] = "its lines do not say how many steps they cover",
-        [LOG_WITNESS_NO_BATCH] = "the batch is unknown",
-    };
     struct log_reading *r = &p->reading;
     double ratio;
     r->witness = log_pace_ask(&result->tally->pace, &ratio);
@@ -220,7 +212,8 @@ static void compare_witnesses(struct log_parser *p, const struct log_result *res
         return;
     }
     r->verdict = r->witness == LOG_WITNESS_AGREES ? LOG_VERDICT_AGREES : LOG_VERDICT_ONE_WITNESS;
-    r->why = reasons[r->witness] == NULL ? NULL : xasprintf("one witness: %s", reasons[r->witness]);
+    const char *reason = log_witness_reasons[r->witness];
+    r->why = reason == NULL ? NULL : xasprintf("one witness: %s", reason);
     if (is_per_batch) {
         free(r->why);
         r->why = xasprintf("one witness: by rate and pace a step has %.4g %s", ratio, r->unit);

@@ -60,27 +60,25 @@ static void add_rows(struct table *t, const struct read_log *log)
     }
 }
 
-/* "point 0, trial 0, worker/0: 134 lines, 120 of them read; 120.1 samples/s, by their pace 119.5:
- * Agrees" */
-static void put_verdict(struct sheet *s, const struct read_log *log)
+/* "Point 0, trial 0, worker/0: 134 lines, 120 of them read; 120.1 samples/s, by the pace of its
+ * lines 119.5: Agrees." */
+static void describe(const struct read_log *log, struct buf *out)
 {
-    struct buf text = BUF_INIT;
     const struct log_reading *r = &log->reading;
-    buf_printf(&text, "Point %u, trial %u, %s/%u: %llu lines, %llu of them read",
+    buf_printf(out, "Point %u, trial %u, %s/%u: %llu lines, %llu of them read",
                log->id->attempt.point, log->id->attempt.trial, role_to_string(log->id->role),
                log->id->index, (unsigned long long)r->n_lines, (unsigned long long)r->n_read);
     if (!isnan(r->rate)) {
-        buf_printf(&text, "; %.6g %s/s", r->rate, r->unit == NULL ? "units" : r->unit);
+        buf_printf(out, "; %.6g %s/s", r->rate, r->unit == NULL ? "units" : r->unit);
     }
     if (!isnan(r->pace)) {
-        buf_printf(&text, ", by the pace of its lines %.6g", r->pace);
+        buf_printf(out, ", by the pace of its lines %.6g", r->pace);
     }
-    buf_printf(&text, ": %s", log_verdict_names[r->verdict]);
+    buf_printf(out, ": %s", log_verdict_names[r->verdict]);
     if (r->why != NULL) {
-        buf_printf(&text, " (%s)", r->why);
+        buf_printf(out, " (%s)", r->why);
     }
-    buf_puts(&text, ".");
-    sheet_put_line(s, NULL, &text);
+    buf_puts(out, ".");
 }
 
 static void put_row(struct sheet *s, const struct result *r, const struct read_log *log,
@@ -143,10 +141,51 @@ static void put_people(struct sheet *s, const struct result *r, const struct rea
     sheet_table(s, NULL, t, 3); /* each part with point, trial and replica */
     sheet_block(s, NULL);
     vec_each (const struct read_log, log, &logs->list) {
-        put_verdict(s, log);
+        struct buf text = BUF_INIT;
+        describe(log, &text);
+        sheet_put_line(s, NULL, &text);
     }
     sheet_block(s, NULL);
     sheet_line(s, NULL, "%s", method);
+}
+
+static void free_all(struct read_logs *logs)
+{
+    vec_each (struct read_log, log, &logs->list) {
+        log_reading_done(&log->reading);
+    }
+    vec_done(&logs->list);
+}
+
+/* A page shows so many; results --by line prints all. */
+#define PAGE_LOGS 50
+
+void sheet_lines_folded(struct sheet *s, const struct result *r)
+{
+    static const struct sheet_mark folded = {.is_paragraph = true, .look = SHEET_FOLDED};
+    _cleanup_(buf_done) struct buf text = BUF_INIT;
+    struct read_logs logs = {0};
+    read_all(r, &logs);
+    for (size_t i = 0; i < logs.list.len && i < PAGE_LOGS; i++) {
+        const struct read_log *log = &logs.list.items[i];
+        describe(log, &text);
+        buf_putc(&text, '\n');
+        vec_each (const struct log_span, span, &log->reading.spans) {
+            buf_printf(&text, "  lines %llu to %llu: %llu of %s", (unsigned long long)span->first,
+                       (unsigned long long)span->last, (unsigned long long)span->n,
+                       log_use_names[span->use]);
+            if (!isnan(span->least)) {
+                buf_printf(&text, ", %.6g to %.6g", span->least, span->most);
+            }
+            buf_putc(&text, '\n');
+        }
+    }
+    if (logs.list.len > 0) {
+        sheet_line(s, &folded, "What the lines of %s were taken for",
+                   logs.list.len > PAGE_LOGS ? "the first logs" : "the logs");
+        sheet_details(s, buf_cstr(&text));
+    }
+    free_all(&logs);
 }
 
 void sheet_lines(struct sheet *s, const struct result *r)
@@ -164,8 +203,5 @@ void sheet_lines(struct sheet *s, const struct result *r)
     } else {
         put_people(s, r, &logs);
     }
-    vec_each (struct read_log, log, &logs.list) {
-        log_reading_done(&log->reading);
-    }
-    vec_done(&logs.list);
+    free_all(&logs);
 }

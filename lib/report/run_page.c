@@ -279,6 +279,7 @@ static void put_sections(struct sheet *s, const struct layout *l)
     put_steps(s, l);
     sheet_open(s, SHEET_NOTES, "Notes");
     sheet_notes(s, l);
+    sheet_lines_folded(s, l->result);
     sheet_close(s);
     put_slow(s, l);
     run_page_put_nodes(s, l->result);

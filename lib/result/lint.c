@@ -46,6 +46,7 @@ const char *const warning_code_names[] = {
     [WARNING_GPU_THROTTLED] = "GpuThrottled",
     [WARNING_PARTIAL_GANG] = "PartialGang",
     [WARNING_WARMUP_COUNTED] = "WarmupCounted",
+    [WARNING_ONE_WITNESS] = "OneWitness",
 };
 
 __attribute__((format(printf, 3, 4))) static void warn(struct result *r, enum warning_code code,
@@ -497,6 +498,20 @@ static void lint_batches(struct result *r)
     }
 }
 
+static void lint_one_witness(struct result *r)
+{
+    result_each_swept (p, r) {
+        if (p->kept->one_witness != NULL) {
+            const struct system *system = &r->def->spec->systems.items[p->point->system];
+            warn(r, WARNING_ONE_WITNESS,
+                 "the figures of %s have one witness, what its log says: %s; results --by line "
+                 "shows the lines",
+                 system->name, p->kept->one_witness);
+            return;
+        }
+    }
+}
+
 static void lint_counted_warmup(struct result *r)
 {
     const struct spec *spec = r->def->spec;
@@ -598,5 +613,6 @@ void result_lint(struct result *r)
     lint_outliers(r);
     lint_noise(r);
     lint_invalid(r);
+    lint_one_witness(r);
     lint_split_nodes(r);
 }

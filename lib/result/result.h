@@ -124,7 +124,10 @@ struct point_kept {
     struct step_means steps;
     bool has_step_lines, has_log; /* figures by a log rule of kind Step, or of any */
     bool has_staleness;           /* a server counted slices for it */
-    double p_of_fall;             /* of "its steps do not fall" (warmup.h) */
+    /* Of the first replica whose log was read: why its figure has no second witness
+     * (logparse/pace.h); static; NULL: it has one, or none was asked for. */
+    const char *one_witness;
+    double p_of_fall;       /* of "its steps do not fall" (warmup.h) */
     const char *split_node; /* that had two replicas of one device each; borrowed; NULL: none */
 };
 
@@ -296,6 +299,7 @@ enum warning_code {
     WARNING_GPU_THROTTLED,
     WARNING_PARTIAL_GANG,
     WARNING_WARMUP_COUNTED,
+    WARNING_ONE_WITNESS,
 };
 extern const char *const warning_code_names[]; /* "OneTrial", ...; in lint.c */
 struct warning {

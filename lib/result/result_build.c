@@ -6,6 +6,7 @@
 
 #include "base/str.h"
 #include "base/vec_walk.h"
+#include "logparse/reading.h"
 #include "result/curves.h"
 #include "result/nodes.h"
 #include "result/noise.h"
@@ -305,6 +306,19 @@ struct result *result_begin(const struct run_def *def, enum run_phase phase)
     return r;
 }
 
+static const char *one_witness_of(const struct replica_result *rep)
+{
+    json_auto_t *json =
+        rep->row->reading_json == NULL ? NULL : json_loads(rep->row->reading_json, 0, NULL);
+    struct log_reading reading;
+    if (json == NULL || log_reading_of_json(json, &reading) < 0) {
+        return NULL;
+    }
+    const enum log_witness witness = reading.witness;
+    log_reading_done(&reading);
+    return log_witness_reasons[witness];
+}
+
 void result_collect_point(struct result *r, uint32_t point)
 {
     struct point_result *p = &r->points[point];
@@ -315,7 +329,11 @@ void result_collect_point(struct result *r, uint32_t point)
     point_each_replica (it, p) {
         p->kept->has_staleness |= it->summary.staleness.slices > 0;
         const struct summary_source *source = &it->summary.source;
-        p->kept->has_log |= replica_is_rated(it) && source->rule != NULL;
+        const bool is_read = replica_is_rated(it) && source->rule != NULL;
+        if (is_read && !p->kept->has_log) {
+            p->kept->one_witness = one_witness_of(it);
+        }
+        p->kept->has_log |= is_read;
         p->kept->has_step_lines |= it->has_summary && source->method != NULL &&
                                    strstr(source->method, " step line") != NULL &&
                                    strstr(source->method, " numbered ") == NULL;

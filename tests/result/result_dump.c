@@ -219,7 +219,9 @@ STRUCT(replica_id, REPLICA_ID)
     F(INT, exit_code)                                                                              \
     F(INT, signal)                                                                                 \
     F(TEXT, failure)                                                                               \
-    F(POINTER, summary_json) F(POINTER, environment_json) F(INT, log_bytes) /* texts: not kept */
+    F(POINTER, summary_json)                                                                       \
+    F(POINTER, environment_json) /* texts: not kept */                                             \
+        F(POINTER, reading_json) F(INT, log_bytes)
 STRUCT(replica_row, REPLICA_ROW)
 
 #define ATTEMPT_ROW(F)                                                                             \
@@ -284,7 +286,7 @@ STRUCT(step_means, STEP_MEANS)
     F(step_means, steps)                                                                           \
     F(INT, has_step_lines)                                                                         \
     F(INT, has_log)                                                                                \
-    F(INT, has_staleness) F(REAL, p_of_fall) F(TEXT, split_node)
+    F(INT, has_staleness) F(TEXT, one_witness) F(REAL, p_of_fall) F(TEXT, split_node)
 STRUCT(point_kept, POINT_KEPT)
 
 #define POINT_GOAL(F)                                                                              \
