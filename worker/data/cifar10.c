@@ -25,7 +25,7 @@ static int load_file(struct dataset *d, const char *dir, const char *name, struc
         }
     }
     r = r < 0 ? r : gzfile_expect_end(&f, err);
-    r = r < 0 ? r : labels_check(f.path, d->labels + d->n, FILE_SAMPLES, err);
+    r = r < 0 ? r : gzfile_check_labels(&f, d->labels + d->n, FILE_SAMPLES, err);
     gzfile_close(&f);
     return r;
 }

@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "worker/data/dataset.h"
 
 #define READ_BUFFER_BYTES (256u << 10)
 
@@ -103,6 +104,17 @@ int gzfile_expect_end(struct gzfile *f, struct err *err)
         return err_set(err, EBADMSG,
                        "'%s' is too long: expected it to end at byte %llu; download it again",
                        f->path, (unsigned long long)f->offset);
+    }
+    return 0;
+}
+
+int gzfile_check_labels(const struct gzfile *f, const uint8_t *labels, size_t n, struct err *err)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (labels[i] >= DATA_CLASSES) {
+            return err_set(err, EBADMSG, "'%s': label %u of sample %zu, expected 0 to %d", f->path,
+                           labels[i], i, DATA_CLASSES - 1);
+        }
     }
     return 0;
 }

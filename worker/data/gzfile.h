@@ -20,3 +20,5 @@ void gzfile_close(struct gzfile *f);
 int gzfile_read(struct gzfile *f, void *out, size_t n, const char *what, struct err *err);
 /* -EBADMSG unless the file ends here and its gzip checksum is right. */
 int gzfile_expect_end(struct gzfile *f, struct err *err);
+/* -EBADMSG with the first of the n labels, which were read from f, that is not a class. */
+int gzfile_check_labels(const struct gzfile *f, const uint8_t *labels, size_t n, struct err *err);

@@ -81,7 +81,7 @@ static int load_labels(struct dataset *d, struct gzfile *f, struct err *err)
         return err_set(err, EBADMSG, "'%s': %zu labels for %zu images", f->path, n, d->n);
     }
     r = read_bytes(f, n, "all labels", &d->labels, err);
-    return r < 0 ? r : labels_check(f->path, d->labels, n, err);
+    return r < 0 ? r : gzfile_check_labels(f, d->labels, n, err);
 }
 
 int idx_load(struct dataset *d, const char *dir, struct err *err)
