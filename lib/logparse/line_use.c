@@ -18,7 +18,7 @@ static const char *const evaluations[] = {
     "eval",    "evals",      "evaluate",   "evaluating", "evaluation", "val",
     "valid",   "validate",   "validating", "validation", "test",       "testing",
     "predict", "predicting", "prediction", "sanity",     NULL};
-/* Words that may stand before the first one that says what a line is about. */
+/* Words before the first one that says what a line is about. */
 static const char *const levels[] = {"info",   "warn",     "warning", "debug", "error",
                                      "notice", "critical", "root",    "i",     "t",
                                      "utc",    "z",        "pid",     NULL};

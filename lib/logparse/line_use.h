@@ -13,7 +13,7 @@ enum log_use {
     LOG_USE_EVALUATION,  /* validation, test, generation of samples */
     LOG_USE_PREPARATION, /* the progress bar of data, checkpoints, downloads */
     LOG_USE_OTHER,       /* another loop than the training, or no number where steps have one */
-    LOG_USE_REFUSED,     /* a number that is none, or no batch to go with a time */
+    LOG_USE_REFUSED,     /* a text in place of a number, or a time without a batch */
 };
 #define LOG_USE_COUNT 8
 extern const char *const log_use_names[LOG_USE_COUNT]; /* "Step", "WarmUp", ... */

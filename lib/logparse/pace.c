@@ -3,9 +3,9 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/mem.h"
-#include "logparse/tally.h"
 
 #define NS_PER_S 1e9
 #define LEAST_OBSERVED_S 1.0 /* a machine that stalls moves lines by tenths of a second */
@@ -94,6 +94,17 @@ static bool is_bursty(const struct log_pace *p)
     return n > BURST_SHARE * p->n_gaps;
 }
 
+double log_median(const double *values, size_t n)
+{
+    if (n == 0) {
+        return NAN;
+    }
+    _cleanup_(freep) double *sorted = xnew_array(double, n);
+    (void)memcpy(sorted, values, n * sizeof(*sorted));
+    qsort(sorted, n, sizeof(*sorted), by_double);
+    return n % 2 == 1 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
+}
+
 /* A pause, such as an evaluation that no line names, moves the mean but not the median. */
 static double median_ratio(const struct log_pace *p)
 {
@@ -130,7 +141,7 @@ enum log_witness log_pace_ask(const struct log_pace *p, double *ret_ratio)
     const double whole = p->observed_s / p->stated_s;
     const double median = has_fine_gaps ? median_ratio(p) : whole;
     *ret_ratio = is_near(whole / median, LOG_PACE_TOLERANCE) ? whole : median;
-    if (p->has_no_batch) { /* a step of less than one sample is none */
+    if (p->has_no_batch) { /* a step has at least one sample */
         return *ret_ratio < 1 / LOG_PACE_TOLERANCE && !p->is_uncounted ? LOG_WITNESS_DISAGREES
                                                                        : LOG_WITNESS_NO_BATCH;
     }

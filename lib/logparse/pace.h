@@ -51,6 +51,7 @@ void log_pace_begin(struct log_pace *p, int64_t t_ns);
  * how many steps or units it covers. */
 void log_pace_add(struct log_pace *p, int64_t t_ns, double paused_s, double stated_s,
                   bool has_batch, bool is_counted);
+double log_median(const double *values, size_t n); /* NaN: none */
 /* *ret_ratio: the stated rate over the pace, or, with NO_BATCH, the units of a step that follow
  * from both; NaN where no pace exists. */
 enum log_witness log_pace_ask(const struct log_pace *p, double *ret_ratio);

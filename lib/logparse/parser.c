@@ -87,15 +87,6 @@ static struct log_tally *tally_of(struct log_parser *p, size_t line, int64_t ran
     return *at;
 }
 
-struct log_tally *log_training_of(struct log_tally *first)
-{
-    struct log_tally *best = first;
-    for (struct log_tally *t = first; t != NULL; t = t->next) {
-        best = t->steps_seen > best->steps_seen ? t : best;
-    }
-    return best;
-}
-
 static struct rank_state *rank_of(struct log_parser *p, int64_t rank)
 {
     const size_t slot = (size_t)(rank + 1);
@@ -271,17 +262,12 @@ static bool is_of_another_loop(struct rank_state *rank, enum log_kind kind, doub
 }
 
 /* Where steps are numbered, a line of steps without a number is something else, such as the mean of
- * an epoch; so are those before the first number, such as a compilation. */
-static bool is_beside_steps(struct log_tally *t, const struct log_line_rule *line,
+ * an epoch. */
+static bool is_beside_steps(const struct log_tally *t, const struct log_line_rule *line,
                             const struct log_values *v)
 {
-    if (line->kind != LOG_KIND_STEP) {
-        return false;
-    }
-    if (v->has[LOG_STEP] && !t->has_step && t->n_seen > 0) {
-        log_tally_reset(t);
-    }
-    return !v->has[LOG_STEP] && t->has_step && !v->has[LOG_STEPS] && !v->has[LOG_SAMPLES];
+    return line->kind == LOG_KIND_STEP && t->has_step && !v->has[LOG_STEP] && !v->has[LOG_STEPS] &&
+           !v->has[LOG_SAMPLES];
 }
 
 /* A line that has a throughput, or whose time has one. */
@@ -293,6 +279,9 @@ static void take_figure(struct log_parser *p, size_t index, const struct log_val
     struct log_tally *t = tally_of(p, index, f->rank, total);
     if (is_beside_steps(t, line, v)) {
         return;
+    }
+    if (line->kind == LOG_KIND_STEP && v->has[LOG_STEP] && !t->has_step) {
+        log_tally_reset(t); /* lines before the first number are no steps: a compilation */
     }
     const double unit = units_of_step(p, line, v, rank, t);
     f->steps = covered_steps(t, line, v, rank);

@@ -44,6 +44,8 @@ void log_parser_feed(struct log_parser *p, enum log_stream stream, const char *d
 /* The streams have ended. */
 void log_parser_end(struct log_parser *p, int64_t t_ns);
 
+/* ---- in verdict.c ---- */
+
 struct log_result {
     /* All but the series. Samples and time are those of the log; where it has no count, the
      * smallest whole ones of log_tally_least_s whose quotient is the rate. Owned: summary_done. */

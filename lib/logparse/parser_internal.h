@@ -57,8 +57,5 @@ struct log_parser {
     bool has_no_begin;      /* the first line that was read is later than the begin of training */
 };
 
-/* Training is the loop with the most steps: evaluations and checks before it have fewer. `first`
- * may be NULL. In parser.c. */
-struct log_tally *log_training_of(struct log_tally *first);
 /* Sets the verdict of the reading, after the last line. In verdict.c. */
 void log_conclude(struct log_parser *p);

@@ -51,7 +51,7 @@ void log_reading_add(struct log_reading *r, enum log_use use, double total, uint
                      double value);
 /* The steps of other totals than this one are of another loop. */
 void log_reading_choose(struct log_reading *r, double total);
-/* Owned. The members are those of docs/contracts/reading.md. */
+/* Owned. Its members have the names of these structs; what is not known is null. */
 json_t *log_reading_to_json(const struct log_reading *r);
 /* Reads what log_reading_to_json wrote; -EINVAL: it is something else. */
 int log_reading_of_json(const json_t *json, struct log_reading *ret);

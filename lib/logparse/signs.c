@@ -10,7 +10,7 @@
 #include "doc/reader.h"
 #include "logparse/pattern.h"
 
-extern const struct embedded log_signs_text[]; /* made of benchmarks/signs.yaml by embed.py */
+extern const struct embedded log_signs_text[]; /* made of signs.yaml by embed.py */
 
 #define SIGNS_MAX 64
 
@@ -32,7 +32,7 @@ static void read_sign(struct diags *d, const struct place *item, struct log_sign
     sign->when = read_enum_or(d, item, "when", when_names, LOG_SIGN_ALWAYS);
     const char *pattern = read_text_or(d, item, "pattern", LOG_PATTERN_MAX, "");
     const int r = log_pattern_new(pattern, &sign->pattern, &offset, &err);
-    assert(r == 0); /* tests/logparse/test_signs.c loads the file */
+    assert(r == 0); /* tests/logparse/test_reading.c loads the file */
     (void)r;
 }
 

@@ -1,5 +1,5 @@
 /* Signs in a log that what it measured is no result: a traceback, a failed check of sums, skipped
- * iterations. They are data: benchmarks/signs.yaml, compiled in. Pure. */
+ * iterations. They are data: signs.yaml, compiled in. Pure. */
 #pragma once
 
 #include <stdbool.h>

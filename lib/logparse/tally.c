@@ -203,17 +203,6 @@ void log_tally_add(struct log_tally *t, const struct log_line_rule *line,
     t->n++;
 }
 
-double log_median(const double *values, size_t n)
-{
-    if (n == 0) {
-        return NAN;
-    }
-    _cleanup_(freep) double *sorted = xnew_array(double, n);
-    (void)memcpy(sorted, values, n * sizeof(*sorted));
-    qsort(sorted, n, sizeof(*sorted), by_double);
-    return n % 2 == 1 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
-}
-
 double log_tally_least_s(const struct log_tally *t)
 {
     const double between_s = (double)(t->last_ns - t->first_ns) / NS_PER_S;
@@ -232,4 +221,13 @@ double log_tally_rate(const struct log_tally *t, const struct log_line_rule *lin
            : line->aggregate == LOG_MAX  ? t->max_rate
            : is_stamped                  ? t->stamped_units / s
                                          : t->weight / t->weighted_s;
+}
+
+const struct log_tally *log_tally_training(const struct log_tally *first)
+{
+    const struct log_tally *best = first;
+    for (const struct log_tally *t = first; t != NULL; t = t->next) {
+        best = t->steps_seen > best->steps_seen ? t : best;
+    }
+    return best;
 }

@@ -68,4 +68,6 @@ double log_tally_rate(const struct log_tally *t, const struct log_line_rule *lin
 /* How long the measured lines took, by their steps' own times, else by the times of the lines; at
  * least a second, because a short time has few digits. */
 double log_tally_least_s(const struct log_tally *t);
-double log_median(const double *values, size_t n); /* NaN: none */
+/* Training is the loop with the most steps: evaluations and checks before it have fewer. `first`
+ * may be NULL. */
+const struct log_tally *log_tally_training(const struct log_tally *first);

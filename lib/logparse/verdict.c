@@ -39,7 +39,7 @@ static bool add_up(const struct log_parser *p, size_t index, struct log_result *
     uint64_t n_lines = 0;
     unsigned n = 0;
     vec_each (struct log_tally *const, it, &p->slots[index].list) {
-        const struct log_tally *t = log_training_of(*it);
+        const struct log_tally *t = log_tally_training(*it);
         const double one = t == NULL ? NAN : log_tally_rate(t, line);
         if (isnan(one)) {
             continue;
@@ -220,7 +220,7 @@ static void compare_witnesses(struct log_parser *p, const struct log_result *res
     }
 }
 
-/* The rule withholds the figure where a sign is in it; of steps, where more than so many have it. */
+/* A sign withholds the figure; one of steps, where more than so many of them have it. */
 #define BAD_STEPS_SHARE 0.1
 
 static void heed_sign(struct log_parser *p)

@@ -11,17 +11,15 @@ static const char method[] =
 
 /* One replica with a reading. */
 struct read_log {
-    const struct trial_result *trial;
-    const struct replica_id *id;
+    struct replica_id id;
     struct log_reading reading;
 };
 
-static bool take(const struct trial_result *t, const struct replica_result *rep,
-                 struct read_log *ret)
+static bool take(const struct replica_result *rep, struct read_log *ret)
 {
     json_auto_t *json =
         rep->row->reading_json == NULL ? NULL : json_loads(rep->row->reading_json, 0, NULL);
-    *ret = (struct read_log){.trial = t, .id = &rep->row->id};
+    *ret = (struct read_log){.id = rep->row->id};
     return json != NULL && log_reading_of_json(json, &ret->reading) == 0;
 }
 
@@ -49,9 +47,9 @@ static void put_range(struct table *t, const struct log_span *s)
 static void add_rows(struct table *t, const struct read_log *log)
 {
     vec_each (const struct log_span, s, &log->reading.spans) {
-        table_number(t, "POINT", "%u", log->id->attempt.point);
-        table_number(t, "TRIAL", "%u", log->id->attempt.trial);
-        table_text(t, "REPLICA", "%s/%u", role_to_string(log->id->role), log->id->index);
+        table_number(t, "POINT", "%u", log->id.attempt.point);
+        table_number(t, "TRIAL", "%u", log->id.attempt.trial);
+        table_text(t, "REPLICA", "%s/%u", role_to_string(log->id.role), log->id.index);
         put_lines(t, s);
         table_text(t, "TAKEN FOR", "%s", log_use_names[s->use]);
         table_number(t, "COUNT", "%llu", (unsigned long long)s->n);
@@ -66,8 +64,8 @@ static void describe(const struct read_log *log, struct buf *out)
 {
     const struct log_reading *r = &log->reading;
     buf_printf(out, "Point %u, trial %u, %s/%u: %llu lines, %llu of them read",
-               log->id->attempt.point, log->id->attempt.trial, role_to_string(log->id->role),
-               log->id->index, (unsigned long long)r->n_lines, (unsigned long long)r->n_read);
+               log->id.attempt.point, log->id.attempt.trial, role_to_string(log->id.role),
+               log->id.index, (unsigned long long)r->n_lines, (unsigned long long)r->n_read);
     if (!isnan(r->rate)) {
         buf_printf(out, "; %.6g %s/s", r->rate, r->unit == NULL ? "units" : r->unit);
     }
@@ -86,10 +84,10 @@ static void put_row(struct sheet *s, const struct result *r, const struct read_l
 {
     const struct log_reading *reading = &log->reading;
     sheet_word(s, "run", r->def->name);
-    sheet_count(s, "point", log->id == NULL ? 0 : log->id->attempt.point);
-    sheet_count(s, "trial", log->id == NULL ? 0 : log->id->attempt.trial);
-    sheet_word(s, "role", log->id == NULL ? "" : role_to_string(log->id->role));
-    sheet_count(s, "index", log->id == NULL ? 0 : log->id->index);
+    sheet_count(s, "point", log->id.attempt.point);
+    sheet_count(s, "trial", log->id.attempt.trial);
+    sheet_word(s, "role", role_to_string(log->id.role));
+    sheet_count(s, "index", log->id.index);
     sheet_count(s, "first", span->first);
     sheet_count(s, "last", span->last);
     sheet_word(s, "taken_for", log_use_names[span->use]);
@@ -118,7 +116,7 @@ static void read_all(const struct result *r, struct read_logs *ret)
         point_each_trial (t, p) {
             trial_each_replica (rep, t) {
                 struct read_log log;
-                if (take(t, rep, &log)) {
+                if (take(rep, &log)) {
                     *vec_push(&ret->list) = log;
                 }
             }

@@ -115,7 +115,7 @@ class Usage(cli.CliCase):
             (["compare", "x", "y", "--local", "--threshold", "%"], 2, "--threshold '%' must be a ratio"),
             (["results", "a", "b", "--local"], 2, "does not take 'b'"),
             (["doctor", "x"], 2, "fix: benchctl doctor\n"),
-            (["results", "a", "--by", "host", "--local"], 2, "write --by point, --by node, --by replica, --by curve or --by phase"),
+            (["results", "a", "--by", "host", "--local"], 2, "write --by point, node, replica, curve, phase or line"),
             (["results", "a", "--cells", "speed", "--local"], 2, "write one of throughput, speedup, efficiency,"),
             (["results", "a", "--price", "5", "--local"], 2, "for example --price 0.05/cpu-hour"),
             (["results", "a", "--price", "5/pod-hour", "--cells", "speedup", "--local"], 2, "--price needs --cells cost"),

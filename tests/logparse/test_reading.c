@@ -87,10 +87,9 @@ TEST(a_rate_is_held_against_the_pace_of_its_lines)
     /* clang-format on */
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         print_message("# %s\n", rows[i].name);
-        struct log_rule *rule_take = NULL;
+        _cleanup_(log_rule_freep) struct log_rule *rule = NULL; /* outlives the parser */
         _cleanup_(log_parser_freep) struct log_parser *p =
-            parser_of(rows[i].lines, rows[i].batch, rows[i].trainers, &rule_take);
-        _cleanup_(log_rule_freep) struct log_rule *rule = rule_take;
+            parser_of(rows[i].lines, rows[i].batch, rows[i].trainers, &rule);
         feed_lines(p, rows[i].form, rows[i].every, rows[i].gap_s, rows[i].burst);
         const struct log_reading *r = log_parser_reading(p);
         print_message("# %s: %g, pace %g, %s\n", log_witness_names[r->witness], r->rate, r->pace,
@@ -109,7 +108,7 @@ TEST(a_rate_is_held_against_the_pace_of_its_lines)
     }
 }
 
-/* A file's lines have the time that they name, here in whole seconds or as a progress bar has it. */
+/* A file's lines have the time that they name, some in whole seconds. */
 TEST(the_pace_of_a_file)
 {
     static const struct {
@@ -124,9 +123,8 @@ TEST(the_pace_of_a_file)
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         print_message("# row %zu\n", i);
-        struct log_rule *rule_take = NULL;
-        _cleanup_(log_parser_freep) struct log_parser *p = parser_of(RATE, 16, 1, &rule_take);
-        _cleanup_(log_rule_freep) struct log_rule *rule = rule_take;
+        _cleanup_(log_rule_freep) struct log_rule *rule = NULL; /* outlives the parser */
+        _cleanup_(log_parser_freep) struct log_parser *p = parser_of(RATE, 16, 1, &rule);
         for (unsigned k = 0; k < 40; k++) {
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
@@ -212,9 +210,8 @@ TEST(spans_say_which_lines_were_read)
                               "eval step 1 of 2: 90 img/s\n"
                               "step 1 of 2: 90 img/s\n" /* 8 */
                               "step 4 of 4: 30 img/s\n";
-    struct log_rule *rule_take = NULL;
-    _cleanup_(log_parser_freep) struct log_parser *p = parser_of(RATE, 0, 1, &rule_take);
-    _cleanup_(log_rule_freep) struct log_rule *rule = rule_take;
+    _cleanup_(log_rule_freep) struct log_rule *rule = NULL; /* outlives the parser */
+    _cleanup_(log_parser_freep) struct log_parser *p = parser_of(RATE, 0, 1, &rule);
     log_parser_feed(p, LOG_STDOUT, log, sizeof(log) - 1, 0);
     log_parser_end(p, 0);
     const struct log_reading *r = log_parser_reading(p);
@@ -289,9 +286,8 @@ TEST(a_sign_withholds_the_figure)
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         print_message("# row %zu\n", i);
-        struct log_rule *rule_take = NULL;
-        _cleanup_(log_parser_freep) struct log_parser *p = parser_of(RATE, 8, 1, &rule_take);
-        _cleanup_(log_rule_freep) struct log_rule *rule = rule_take;
+        _cleanup_(log_rule_freep) struct log_rule *rule = NULL; /* outlives the parser */
+        _cleanup_(log_parser_freep) struct log_parser *p = parser_of(RATE, 8, 1, &rule);
         log_parser_feed(p, LOG_STDOUT, rows[i].log, strlen(rows[i].log), 0);
         log_parser_end(p, 0);
         struct log_result result;

@@ -10,6 +10,7 @@ PAGE = "docs/numbers.md"
 NO_FIGURE = {
     "POINT": "a number for a point", "TRIAL": "a number for a trial", "TRIALS": "counted", "DEVICES": "counted", "ATTEMPTS": "counted",
     "REPLICAS": "counted", "POINTS": "counted", "MODEL": "a name", "PARAMETER": "a name", "ROLE": "a name", "NODE": "a name",
+    "LINES": "numbers of lines", "COUNT": "counted", "VALUES": "as the lines have them",
 }
 # Warnings that say what a run is, and follow from no figure.
 NO_FIGURE |= {code: "no figure" for code in ("Rehearsal", "Simulated", "Imported", "Parallel", "OneTrial", "MixedHardware", "MixedModes", "MixedUnits",

@@ -221,7 +221,7 @@ STRUCT(replica_id, REPLICA_ID)
     F(TEXT, failure)                                                                               \
     F(POINTER, summary_json)                                                                       \
     F(POINTER, environment_json) /* texts: not kept */                                             \
-        F(POINTER, reading_json) F(INT, log_bytes)
+    F(POINTER, reading_json) F(INT, log_bytes)
 STRUCT(replica_row, REPLICA_ROW)
 
 #define ATTEMPT_ROW(F)                                                                             \
