@@ -59,14 +59,18 @@ int log_guess_try(const struct log_rule *rule, const char *text, size_t len,
     return has_figure ? 0 : is_withheld ? -EBADMSG : -ENOENT;
 }
 
-/* The time of a whole run is printed by many programs: any other figure says more. */
+/* The time of a whole run is printed by many programs: any other figure says more. A figure that the
+ * pace of its lines confirms comes before one that nothing confirms. */
 static bool is_better(const struct log_guess *a, const struct log_guess *b)
 {
     const bool a_is_run = a->unit == UNIT_RUNS, b_is_run = b->unit == UNIT_RUNS;
     const bool a_is_wrong = a->verdict == LOG_VERDICT_WITHHELD;
     const bool b_is_wrong = b->verdict == LOG_VERDICT_WITHHELD;
+    const bool a_agrees = a->verdict == LOG_VERDICT_AGREES;
+    const bool b_agrees = b->verdict == LOG_VERDICT_AGREES;
     return a_is_wrong != b_is_wrong           ? b_is_wrong
            : a_is_run != b_is_run             ? b_is_run
+           : a_agrees != b_agrees             ? a_agrees
            : a->n_lines != b->n_lines         ? a->n_lines > b->n_lines
            : a->fixed_bytes != b->fixed_bytes ? a->fixed_bytes > b->fixed_bytes
                                               : a->n_forms > b->n_forms;

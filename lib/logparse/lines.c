@@ -96,10 +96,13 @@ static void keep(struct log_lines *l, const char *data, size_t len)
     }
 }
 
-/* One piece without \n, which is the end of a line if `is_whole`. */
-static void feed_piece(struct log_lines *l, const char *data, size_t len, bool is_whole)
+/* One piece without its end, which is \n, \r, or '\0' if the line goes on. \r\n ends one line. */
+static void feed_piece(struct log_lines *l, const char *data, size_t len, char end)
 {
-    if (!is_whole) {
+    const bool is_crlf = end == '\n' && l->is_after_cr && len == 0 && l->partial.len == 0;
+    l->number += end != '\0' && !is_crlf;
+    l->is_after_cr = end == '\r' || (end == '\0' && len == 0 && l->is_after_cr);
+    if (end == '\0') {
         keep(l, data, len);
     } else if (l->partial.len == 0) {
         pass_on(l, data, len);
@@ -117,10 +120,10 @@ void log_lines_feed(struct log_lines *l, const char *data, size_t len)
         const size_t line_len = newline == NULL ? len : (size_t)(newline - data);
         size_t at = 0;
         for (const char *cr; (cr = memchr(data + at, '\r', line_len - at)) != NULL;) {
-            feed_piece(l, data + at, (size_t)(cr - data) - at, true);
+            feed_piece(l, data + at, (size_t)(cr - data) - at, '\r');
             at = (size_t)(cr - data) + 1;
         }
-        feed_piece(l, data + at, line_len - at, newline != NULL);
+        feed_piece(l, data + at, line_len - at, newline != NULL ? '\n' : '\0');
         const size_t taken = line_len + (newline != NULL ? 1 : 0);
         data += taken;
         len -= taken;
@@ -129,7 +132,7 @@ void log_lines_feed(struct log_lines *l, const char *data, size_t len)
 
 void log_lines_end(struct log_lines *l)
 {
-    feed_piece(l, "", 0, true);
+    feed_piece(l, "", 0, '\n');
 }
 
 void log_lines_each(const char *text, size_t len, log_line_fn on_line, void *ctx)

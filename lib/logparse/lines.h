@@ -1,10 +1,12 @@
 /* Bytes as they were collected to lines for people: split at \n and at \r (progress bars), without
- * escape sequences of terminals, NULs and other control characters, empty ones left out. A line of
+ * escape sequences of terminals, NULs and other control characters. Empty lines are only counted. A
+ * line of
  * more than LOG_LINE_MAX bytes is cut there. Memory is bounded. Pure. */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdint.h>
 
 #include "base/buf.h"
@@ -20,6 +22,8 @@ struct log_lines {
     struct buf clean;
     log_line_fn on_line;
     void *ctx;
+    uint64_t number; /* the line that on_line gets, from 1; empty ones count */
+    bool is_after_cr;
 };
 
 void log_lines_init(struct log_lines *l, log_line_fn on_line, void *ctx);

@@ -18,6 +18,7 @@ struct log_quote {
 
 struct log_miss {
     struct log_quote last[LOG_LAST_LINES]; /* a ring */
+    uint64_t n_remembered;
     struct log_quote near;
     size_t near_bytes;   /* of the pattern's fixed texts that it has */
     size_t near_line;    /* of the rule */
@@ -34,5 +35,8 @@ void log_miss_compare(struct log_miss *m, const struct log_rule *rule, enum role
 void log_miss_put_last(const struct log_miss *m, struct buf *out);
 /* The same for a whole output. */
 void log_miss_put_tail(const char *text, size_t len, struct buf *out);
-/* The same, then "nearest miss: ...". */
+/* The line that most lines of the output are like, but for their numbers: the first of them, or the
+ * one with most numbers where all differ. Its number is 0 where no line has a number. */
+struct log_quote log_miss_commonest(const char *text, size_t len);
+/* The last lines of the log, then "nearest miss: ...". */
 void log_miss_format(const struct log_miss *m, const struct log_rule *rule, struct buf *out);

@@ -396,6 +396,7 @@ static enum log_use take_line(struct log_parser *p, size_t index, const struct l
     struct log_values v;
     struct err err;
     p->n_matched++;
+    p->last_matched = p->n_lines;
     if (log_values_read(match, &v, &err) < 0) {
         refuse(p, err.msg);
         return LOG_USE_REFUSED;
@@ -485,6 +486,9 @@ static enum log_use match_line(struct log_parser *p, const char *text, size_t te
         log_matcher_run(p->matcher, rule->restart, text, text_len, &match) > 0) {
         restart(p, rank);
     }
+    if (rule->end != NULL && !p->has_ended) {
+        p->has_ended = log_matcher_run(p->matcher, rule->end, text, text_len, &match) > 0;
+    }
     for (size_t i = 0; i < rule->lines.len; i++) {
         const struct log_line_rule *l = &rule->lines.items[i];
         const int r = !l->roles[p->params.role]
@@ -510,8 +514,9 @@ static enum log_use match_line(struct log_parser *p, const char *text, size_t te
  * first step, and the first steps of a scaled loss are skipped. */
 static void check_signs(struct log_parser *p, enum log_use use, const char *line, size_t len)
 {
-    const bool is_step = use == LOG_USE_STEP;
-    p->n_steps += is_step;
+    const bool is_step = use == LOG_USE_STEP || use == LOG_USE_INFO;
+    p->n_steps += use == LOG_USE_STEP;
+    p->n_read += is_step;
     if (!is_step && use != LOG_USE_COUNT) {
         return;
     }
@@ -520,7 +525,7 @@ static void check_signs(struct log_parser *p, enum log_use use, const char *line
         return;
     }
     p->n_bad_steps += is_step;
-    if (p->sign == NULL) {
+    if (p->sign == NULL || (sign > p->sign && !is_step)) { /* the later ones say more */
         p->sign = sign;
         log_quote_put(&p->sign_at, p->n_lines, line, len);
     }
@@ -530,7 +535,8 @@ static void check_signs(struct log_parser *p, enum log_use use, const char *line
 static void on_line(void *ctx, const char *line, size_t len)
 {
     struct log_parser *p = ctx;
-    log_miss_remember(&p->miss, ++p->n_lines, line, len);
+    p->n_lines = p->streams[LOG_STDOUT].number + p->streams[LOG_STDERR].number;
+    log_miss_remember(&p->miss, p->n_lines, line, len);
     if (p->mllog != NULL) {
         mllog_line(p->mllog, line, len);
     }

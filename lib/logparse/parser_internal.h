@@ -40,7 +40,10 @@ struct log_parser {
     const struct log_sign *sign; /* that withholds the figure; NULL: none */
     struct log_quote sign_at;    /* its line */
     uint64_t n_bad_steps;        /* lines with a sign of a step, */
-    uint64_t n_steps;            /* of so many with a figure */
+    uint64_t n_read;             /* of so many that say something of a step */
+    uint64_t n_steps;            /* measured */
+    uint64_t last_matched;       /* the last line that the rule has read; 0: none */
+    bool has_ended;              /* a line of the rule's `end` was read */
     int64_t now_ns;
     uint64_t n_lines, n_matched, n_warmup, n_refused, n_given_up;
     int64_t slow_ns;       /* on lines that took SLOW_LINE_NS or more */

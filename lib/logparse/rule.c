@@ -168,18 +168,17 @@ static char *read_name(struct diags *d, const struct place *root)
     return xstrdup(name);
 }
 
-struct log_rule *log_rule_read(struct diags *d, const struct place *place, bool needs_name)
+struct log_rule *log_rule_read(struct diags *d, const struct place *place)
 {
     const size_t n_before = d->list.len + d->n_dropped;
     struct log_rule *rule = NULL;
-    if (read_map(
-            d, place,
-            FIELDS(needs_name ? "*name" : "name", "description", "format", "restart", "*lines"))) {
+    if (read_map(d, place, FIELDS("name", "description", "format", "restart", "end", "*lines"))) {
         rule = xnew(struct log_rule);
         rule->name = read_name(d, place);
         rule->format = read_enum_or(d, place, "format", format_names, LOG_RULE_LINES);
         (void)read_text_or(d, place, "description", DESCRIPTION_MAX, ""); /* for people */
         (void)read_pattern(d, place, "restart", &rule->restart);
+        (void)read_pattern(d, place, "end", &rule->end);
         read_lines(d, place, rule);
     }
     if (d->list.len + d->n_dropped != n_before) {
@@ -196,7 +195,7 @@ int log_rule_load(const char *text, size_t len, struct log_rule **ret, struct di
         return -EINVAL;
     }
     struct place place = place_root(root);
-    struct log_rule *rule = log_rule_read(diags, &place, true);
+    struct log_rule *rule = log_rule_read(diags, &place);
     tree_free(root);
     if (rule == NULL) {
         return -EINVAL;
@@ -217,5 +216,6 @@ void log_rule_free(struct log_rule *rule)
     }
     vec_done(&rule->lines);
     log_pattern_free(rule->restart);
+    log_pattern_free(rule->end);
     free(rule);
 }

@@ -67,14 +67,16 @@ enum log_rule_format { LOG_RULE_LINES, LOG_RULE_MLPERF };
 struct log_rule {
     char *name; /* owned; never "" */
     enum log_rule_format format;
-    struct log_pattern *restart;     /* owned; NULL, or of lines at which steps may begin anew */
+    struct log_pattern *restart; /* owned; NULL, or of lines at which steps may begin anew */
+    struct log_pattern *end;     /* owned; NULL, or of the line without which the program was cut */
     VEC(struct log_line_rule) lines; /* the first that matches a line decides */
 };
 
-/* Reads one document. 0 and an owned rule; or -EINVAL with a diagnostic for every problem. */
+/* Reads one document, which may have no name. 0 and an owned rule; or -EINVAL with a diagnostic for
+ * every problem. */
 int log_rule_load(const char *text, size_t len, struct log_rule **ret, struct diags *diags);
 /* Reads a rule that is part of another document. NULL: it has problems. */
-struct log_rule *log_rule_read(struct diags *d, const struct place *place, bool needs_name);
+struct log_rule *log_rule_read(struct diags *d, const struct place *place);
 void log_rule_free(struct log_rule *rule);
 
 extern const char *const log_kind_names[LOG_KIND_COUNT]; /* "Step", ... */

@@ -5,9 +5,12 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/str.h"
 #include "base/vec_walk.h"
 #include "doc/embedded.h"
 #include "doc/reader.h"
+#include "logparse/lines.h"
+#include "logparse/miss.h"
 #include "logparse/pattern.h"
 
 extern const struct embedded log_signs_text[]; /* made of signs.yaml by embed.py */
@@ -80,4 +83,35 @@ const struct log_sign *log_signs_find(struct log_signs *s, bool is_step, const c
     return vec_find(&s->list, it,
                     (it->when == LOG_SIGN_STEP) == is_step &&
                         log_matcher_run(s->matcher, it->pattern, line, len, &match) > 0);
+}
+
+struct search {
+    struct log_lines lines;
+    struct log_signs *signs;
+    const struct log_sign *found;
+    struct log_quote at;
+};
+
+static void on_line(void *ctx, const char *line, size_t len)
+{
+    struct search *s = ctx;
+    const struct log_sign *sign = log_signs_find(s->signs, false, line, len);
+    if (sign != NULL && (s->found == NULL || sign > s->found)) { /* the later ones say more */
+        s->found = sign;
+        log_quote_put(&s->at, s->lines.number, line, len);
+    }
+}
+
+char *log_signs_in(const char *text, size_t len)
+{
+    struct search s = {.signs = log_signs_new()};
+    log_lines_init(&s.lines, on_line, &s);
+    log_lines_feed(&s.lines, text, len);
+    log_lines_end(&s.lines);
+    log_lines_done(&s.lines);
+    char *said = s.found == NULL ? NULL
+                                 : xasprintf("line %llu: %s: %s", (unsigned long long)s.at.number,
+                                             s.found->says, s.at.text);
+    log_signs_free(s.signs);
+    return said;
 }

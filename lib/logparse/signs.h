@@ -25,3 +25,6 @@ void log_signs_free(struct log_signs *s); /* NULL is fine */
  * only, otherwise for the others only. */
 const struct log_sign *log_signs_find(struct log_signs *s, bool is_step, const char *line,
                                       size_t len);
+/* Where a whole output, of which no step is known, has a sign that is not of a step: "line 10: a
+ * signal ended the process: ..."; owned. NULL: it has none. */
+char *log_signs_in(const char *text, size_t len);

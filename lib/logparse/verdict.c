@@ -10,11 +10,14 @@
 
 /* What the sum over the ranks is multiplied with. */
 static double factor_of(const struct log_parser *p, const struct log_line_rule *line,
-                        unsigned ranks)
+                        const struct log_tally *first, unsigned ranks)
 {
     const int64_t trainers = p->params.trainers > 0 ? p->params.trainers : 1;
+    /* Each figure is the job's already; all trainers that run in step take the same steps. */
+    const bool is_of_job =
+        line->scope == LOG_SCOPE_JOB || (line->scope == LOG_SCOPE_EACH && first->counts_steps);
     return line->scope == LOG_SCOPE_REPLICA ? 1
-           : line->scope == LOG_SCOPE_JOB   ? 1.0 / ranks /* each figure is the job's already */
+           : is_of_job                      ? 1.0 / ranks
                                             : (double)trainers / ranks;
 }
 
@@ -51,7 +54,7 @@ static bool add_up(const struct log_parser *p, size_t index, struct log_result *
         n_lines += t->n;
         n++;
     }
-    const double factor = n == 0 ? 0 : factor_of(p, line, n);
+    const double factor = n == 0 ? 0 : factor_of(p, line, first, n);
     if (!(rate * factor >= MIN_RATE && rate * factor <= MAX_RATE)) {
         return false; /* no line, or nonsense */
     }
@@ -233,17 +236,29 @@ static void heed_sign(struct log_parser *p)
     char share[64] = "";
     if (is_of_steps) {
         (void)snprintf(share, sizeof(share), ", in %llu of %llu steps' lines",
-                       (unsigned long long)p->n_bad_steps, (unsigned long long)p->n_steps);
+                       (unsigned long long)p->n_bad_steps, (unsigned long long)p->n_read);
     }
     char *why = xasprintf("line %llu: %s%s: %s", (unsigned long long)p->sign_at.number, sign->says,
                           share, p->sign_at.text);
-    if (is_of_steps && (double)p->n_bad_steps <= BAD_STEPS_SHARE * (double)p->n_steps) {
+    if (is_of_steps && (double)p->n_bad_steps <= BAD_STEPS_SHARE * (double)p->n_read) {
         free(p->reading.why);
         p->reading.why = why;
         return;
     }
     free(p->reading.why);
     withhold(&p->reading, why);
+}
+
+/* The program was cut short: it has not printed the line that the rule names as its end. */
+static void heed_end(struct log_parser *p)
+{
+    if (p->params.rule->end != NULL && !p->has_ended) {
+        free(p->reading.why);
+        withhold(&p->reading,
+                 xasprintf("line %llu is the last that it reads, and the line that the program "
+                           "prints at its end does not follow: it was cut short",
+                           (unsigned long long)p->last_matched));
+    }
 }
 
 void log_conclude(struct log_parser *p)
@@ -259,6 +274,7 @@ void log_conclude(struct log_parser *p)
     r->unit = summary_unit_names[result.unit];
     log_reading_choose(r, result.tally->total);
     compare_witnesses(p, &result);
+    heed_end(p);
     heed_sign(p);
 }
 
@@ -309,8 +325,11 @@ static void put_reason(const struct log_parser *p, struct buf *out)
                    "from the others; lower measure.warmupSteps, or let the program run longer",
                    matched, name, (unsigned long long)p->n_warmup);
     } else {
-        buf_printf(out, "%llu lines matched %s, but no throughput follows from them", matched,
-                   name);
+        buf_printf(out, "%llu lines matched %s, ", matched, name);
+        if (matched > 1) {
+            buf_printf(out, "the last is line %llu, ", (unsigned long long)p->last_matched);
+        }
+        buf_puts(out, "but no throughput follows from them");
     }
     if (p->n_refused > 0) {
         buf_printf(out, "; %llu refused, %s", (unsigned long long)p->n_refused, p->refusal);

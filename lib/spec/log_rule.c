@@ -40,7 +40,7 @@ struct log_rule *log_rule_of_system(struct diags *diags, const struct place *sys
                         "must be a name or a map, not %s", node_kind_to_string(place.node->kind));
         return NULL;
     }
-    return log_rule_read(diags, &place, false);
+    return log_rule_read(diags, &place);
 }
 
 bool log_rule_is_unnamed(const struct log_rule *rule)

@@ -281,8 +281,11 @@ TEST(a_sign_withholds_the_figure)
          "line 3: a Python exception was not caught: Traceback"},
         {"Traceback (most recent call last):\nno module, going on\nstep 1 8 img/s\n", NULL},
         {"# Out of bounds values : 3 FAILED\nstep 1 8 img/s\n", "line 1: the program checked"},
-        {"step 1 loss nan 8 img/s\n", "line 1: the loss is no finite number, in 1 of 1"},
+        {"step 1 loss nan 8 img/s\n",
+         "line 1: the loss or the gradient is no finite number, in 1 of 1"},
         {"step 1 loss 3 8 img/s\nstep 2 banana 8 img/s\n", NULL},
+        {"\n\r\nstep 1 8 img/s\r\nTraceback (most recent call last):\nTest FAILED\n",
+         "line 5: the program checked"}, /* it says more than the traceback */
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         print_message("# row %zu\n", i);

@@ -19,6 +19,10 @@ TEST(a_rule_and_its_defaults)
     struct log_rule *rule;
     assert_int_equal(log_rule_load(text, strlen(text), &rule, &diags), 0);
     assert_string_equal(rule->name, "mine");
+    struct log_rule *unnamed;
+    assert_int_equal(log_rule_load(text + 11, strlen(text + 11), &unnamed, &diags), 0);
+    assert_string_equal(unnamed->name, LOG_RULE_UNNAMED);
+    log_rule_free(unnamed);
     assert_int_equal(rule->lines.len, 5);
     const struct log_line_rule *l = rule->lines.items;
     assert_int_equal(l[0].unit, UNIT_WORDS);
@@ -49,7 +53,6 @@ TEST(every_problem_has_its_place)
     static const struct {
         const char *text, *said;
     } rows[] = {
-        {"lines:\n" GOOD, "f:1:1: error: name: required field 'name' is missing"},
         {"name: Mine\nlines:\n" GOOD, "f:1:7: error: name: 'Mine' is not a name"},
         {"name: mine\n", "f:1:1: error: lines: required field 'lines' is missing"},
         {"name: mine\nlines: []\n", "f:2:8: error: lines: the list is empty"},
