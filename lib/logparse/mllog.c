@@ -18,7 +18,8 @@
 #define MIN_LOSSES 3
 #define UNET3D_IMAGES 168 /* of an epoch, where the log does not say it */
 #define SAME_DATA_SET 0.01
-#define NUMBER_MAX 9e12 /* above any count; a time in ms, in the year 2255, still fits in ns */
+#define COCO_IMAGES 117266 /* what ssd trained on before the rounds of 2022 */
+#define NUMBER_MAX 9e12    /* above any count; a time in ms, in the year 2255, still fits in ns */
 
 /* clang-format off */
 #define KEYS(X) \
@@ -152,7 +153,8 @@ void mllog_line(struct mllog *m, const char *line, size_t len)
 /* ---- the time of training ---- */
 
 struct training {
-    bool pauses; /* an evaluation within a block is not training */
+    bool pauses;   /* an evaluation within a block is not training */
+    bool in_block; /* epochs begin and end within the block: it has the time */
     double done_ms;
     double since_ms, paused_ms; /* NaN: off; not paused */
 };
@@ -166,6 +168,10 @@ static double trained_ms(const struct training *t, double now_ms)
 static void train(struct training *t, const struct event *e)
 {
     const bool is_on = !isnan(t->since_ms), is_paused = !isnan(t->paused_ms);
+    if (t->in_block && e->key == EPOCH_STOP) {
+        return;
+    }
+    t->in_block = e->key == BLOCK_START ? t->in_block || !is_on : t->in_block && e->key != BLOCK_STOP;
     switch (e->key) {
     case BLOCK_START:
     case EPOCH_START:
@@ -214,6 +220,7 @@ static void add_loss(struct losses *l, double unix_ms, double at)
 
 struct positions { /* that rise, in both */
     size_t n, n_any;
+    size_t n_stalled; /* above the one before, but no training was between them */
     double first_ms, first, last_ms, last;
 };
 
@@ -221,6 +228,7 @@ static void add_position(struct positions *p, double ms, double at)
 {
     p->n_any++;
     if (!(ms > p->last_ms && at > p->last)) {
+        p->n_stalled += p->n > 0 && at > p->last;
         return;
     }
     if (p->n == 1) { /* the one before is the first of several */
@@ -273,10 +281,39 @@ static double samples_of_unit(const struct mllog *m, const struct reading *r)
                                                                              : UNET3D_IMAGES;
     case UNIT_OF_EPOCHS: /* what the log says if that is the data set, in samples or in batches */
         return fabs(said / known - 1) < SAME_DATA_SET              ? said
+               : fabs(said / COCO_IMAGES - 1) < SAME_DATA_SET      ? said
                : fabs(said * r->batch / known - 1) < SAME_DATA_SET ? said * r->batch
                                                                    : known;
     }
     return NAN;
+}
+
+/* Does training wait for an evaluation within a block? Then such blocks are longer. */
+static bool waits_for_evaluation(const struct mllog *m)
+{
+    struct blocks {
+        double n, ms, evaluating_ms;
+    } with = {0}, without = {0};
+    double start_ms = NAN, eval_ms = NAN, evaluating_ms = 0;
+    vec_each (const struct event, e, &m->events) {
+        if (e->key == BLOCK_START) {
+            start_ms = e->unix_ms;
+            evaluating_ms = 0;
+        } else if (e->key == EVAL_START) {
+            eval_ms = e->unix_ms;
+        } else if (e->key == EVAL_STOP && !isnan(eval_ms)) {
+            evaluating_ms += e->unix_ms - eval_ms;
+            eval_ms = NAN;
+        } else if (e->key == BLOCK_STOP && !isnan(start_ms)) {
+            struct blocks *b = evaluating_ms > 0 ? &with : &without;
+            b->n++;
+            b->ms += e->unix_ms - start_ms;
+            b->evaluating_ms += evaluating_ms;
+            start_ms = NAN;
+        }
+    }
+    /* Without one of the two kinds this is NaN. */
+    return with.ms / with.n - without.ms / without.n > with.evaluating_ms / with.n / 2;
 }
 
 static struct reading reading_of(const struct mllog *m)
@@ -295,7 +332,11 @@ static struct reading reading_of(const struct mllog *m)
         .losses = {.at = NAN},
     };
     r.of_unit = samples_of_unit(m, &r);
-    r.training = (struct training){r.benchmark->unit != UNIT_OF_BLOCKS, 0, NAN, NAN};
+    r.training = (struct training){
+        .pauses = r.benchmark->unit != UNIT_OF_BLOCKS || waits_for_evaluation(m),
+        .since_ms = NAN,
+        .paused_ms = NAN,
+    };
     return r;
 }
 
@@ -344,6 +385,9 @@ static void put_rate(struct reading *r, struct mllog_result *ret)
         ret->basis = MLLOG_LOSSES;
         ret->n = r->losses.ms.len;
         ret->rate = 1e3 / log_median(r->losses.ms.items, ret->n);
+    } else if (p->n_stalled > p->n) {
+        ret->refusal =
+            "its positions rise while it does not train: it evaluates after the training";
     } else if (p->n > 0) {
         ret->basis = MLLOG_POSITIONS;
         ret->n = p->n;

@@ -57,12 +57,16 @@ class Clock:
 
     def __init__(self, evaluation_interrupts):
         self.interrupts = evaluation_interrupts
+        self.in_block = False
         self.done, self.since, self.paused, self.evaluating, self.evaluation = 0.0, None, None, None, 0.0
 
     def now(self, t):
         return self.done if self.since is None else self.done + ((t if self.paused is None else self.paused) - self.since)
 
     def take(self, t, key):
+        if self.in_block and key == "epoch_stop":
+            return
+        self.in_block = self.in_block or self.since is None if key == "block_start" else self.in_block and key != "block_stop"
         if key in STARTS:
             self.since = t if self.since is None else self.since
             self.paused = None
@@ -86,7 +90,7 @@ def epoch_of(benchmark, samples, batch):
     """The samples of an epoch: what the log says, if it is the data set in samples or batches; else the data set."""
     known = EPOCH.get(benchmark)
     for said in (samples, samples * batch if samples and batch else None):
-        if known and said and abs(said / known - 1) < 0.01:
+        if known and said and (abs(said / known - 1) < 0.01 or abs(said / 117266 - 1) < 0.01):
             return said
     return known
 
@@ -120,16 +124,42 @@ def step_time(times, batch):
     return seconds / steps if steps >= WARM_UP else None
 
 
-def along(marks):
-    """Samples a second from the first mark to the last, or from the start to the only one."""
-    rising = []
+def rise(marks):
+    """The marks that rise in both, and how many others rise while there is no training."""
+    rising, stalled = [], 0
     for at, samples in marks:
+        stalled += bool(rising) and at <= rising[-1][0] and samples > rising[-1][1]
         if at > (rising[-1][0] if rising else 0) and samples > (rising[-1][1] if rising else 0):
             rising.append((at, samples))
-    if not rising:
+    return rising, stalled
+
+
+def along(marks):
+    """Samples a second from the first mark to the last, or from the start to the only one."""
+    rising, stalled = rise(marks)
+    if not rising or stalled > len(rising):
         return None
     first = rising[0] if len(rising) > 1 else (0.0, 0.0)
     return 1e3 * (rising[-1][1] - first[1]) / (rising[-1][0] - first[0])
+
+
+def waits(log):
+    """Whether training waits for an evaluation within a block: then such blocks are longer."""
+    lengths, start, begun, evaluating = {True: [], False: []}, None, None, 0.0
+    for t, key, _, _ in log:
+        if key == "block_start":
+            start, evaluating = t, 0.0
+        elif key == "eval_start":
+            begun = t
+        elif key == "eval_stop" and begun is not None:
+            begun, evaluating = None, evaluating + t - begun
+        elif key == "block_stop" and start is not None:
+            lengths[evaluating > 0].append((t - start, evaluating))
+            start = None
+    if not lengths[True] or not lengths[False]:
+        return False
+    longer = statistics.mean(ms for ms, _ in lengths[True]) - statistics.mean(ms for ms, _ in lengths[False])
+    return longer > statistics.mean(ms for _, ms in lengths[True]) / 2
 
 
 def reread(text, folder):
@@ -147,7 +177,7 @@ def reread(text, folder):
     if start is None:
         return out | {"reason": "the log has no run_start" if log else "the log has no MLPerf events"}
     marked = any(key == "eval_start" for _, key, _, _ in log)
-    clock, times, losses, pace = Clock(benchmark != "unet3d"), [], None, []
+    clock, times, losses, pace = Clock(benchmark != "unet3d" or waits(log)), [], None, []
     by_block = benchmark in ("unet3d", "stable_diffusion")
     marks = {key: [] for key in (("block_start",) if by_block else ("eval_start", "block_stop", "eval_accuracy"))}
     epoch, end = epoch_of(benchmark, samples, batch), start
@@ -181,6 +211,8 @@ def reread(text, folder):
     out["throughput"] = rates.get(out["basis"])
     if not out["basis"]:
         out["reason"] = "no training time: no start of an epoch or block before a position" if found else "no step times, no positions"
+    if not out["basis"] and len(rise(found)[0]) > 0:
+        out["reason"] = "its positions rise while it does not train: it evaluates after the training"
     out["rates"] = rates
     status = stop[1].get("status") if stop else None
     return out | {
