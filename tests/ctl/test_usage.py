@@ -9,7 +9,7 @@ import cli
 
 VERBS = ["init", "try", "import", "explain", "validate", "plan", "simulate", "run", "get", "describe", "results", "report", "compare", "gate", "history",
          "export", "reproduce", "doctor", "logs", "attach", "cancel", "delete", "version", "help"]
-SHIPPED = sorted(path.stem for path in (cli.ROOT / "benchmarks").glob("*.yaml"))
+SHIPPED = sorted(path.stem for path in (cli.ROOT / "benchmarks").glob("*.yaml") if path.stem != "signs")
 
 
 class Usage(cli.CliCase):
@@ -150,7 +150,7 @@ class Usage(cli.CliCase):
             (["reproduce", "no.such.tar.zst"], 3, "No such file or directory\nfix: write an archive with: benchctl export RUN\n"),
             (["import", "--dry-run", "mine.tar.zts"], 3, "error: mine.tar.zts: No such file or directory\nfix: did you mean 'mine.tar.zst'?\n"),
             (["import", "mine.tar.zst", "--rules", "no/rule.yaml"], 3,
-             "no/rule.yaml: No such file or directory\nfix: name one of docs/log-rules.md, or a file with one\n"),
+             "no/rule.yaml: No such file or directory\nfix: name one of docs/log-rules.md with --rules, or a file with one\n"),
             (["import", "mine.tar.zst", "--rules", "my-ruel.yaml"], 3, "No such file or directory\nfix: did you mean 'my-rule.yaml'?\n"),
             (["import", "no.such.log", "--rules", "torch-ddp", "--batch", "1"], 3,
              "no.such.log: No such file or directory\nfix: name a file that exists, or - for stdin\n"),
