@@ -52,25 +52,32 @@ int log_guess_try(const struct log_rule *rule, const char *text, size_t len,
         ret->unit = result.unit;
         summary_done(&result.summary);
     }
-    text_put(ret->why, sizeof(ret->why), "%s", is_withheld ? reading->why : "");
+    const char *refusal = log_parser_mlperf(p)->refusal; /* of a log with its events */
+    text_put(ret->why, sizeof(ret->why), "%s",
+             is_withheld                            ? reading->why
+             : refusal != NULL && count.n_lines > 0 ? refusal
+                                                    : "");
+    const bool is_refused = ret->why[0] != '\0';
     const bool is_sign = is_withheld && reading->witness != LOG_WITNESS_DISAGREES;
     ret->verdict = is_sign ? LOG_VERDICT_ONE_WITNESS : ret->verdict; /* it is in all rules' way */
     log_parser_free(p);
-    return has_figure ? 0 : is_withheld ? -EBADMSG : -ENOENT;
+    return has_figure ? 0 : is_refused ? -EBADMSG : -ENOENT;
 }
 
 /* The time of a whole run is printed by many programs: any other figure says more. A figure that the
- * pace of its lines confirms comes before one that nothing confirms. */
+ * pace of its lines confirms comes before one that nothing confirms, and samples before steps. */
 static bool is_better(const struct log_guess *a, const struct log_guess *b)
 {
     const bool a_is_run = a->unit == UNIT_RUNS, b_is_run = b->unit == UNIT_RUNS;
-    const bool a_is_wrong = a->verdict == LOG_VERDICT_WITHHELD;
-    const bool b_is_wrong = b->verdict == LOG_VERDICT_WITHHELD;
+    const bool a_is_wrong = a->why[0] != '\0' && a->verdict != LOG_VERDICT_ONE_WITNESS;
+    const bool b_is_wrong = b->why[0] != '\0' && b->verdict != LOG_VERDICT_ONE_WITNESS;
+    const bool a_has_steps = a->unit == UNIT_STEPS, b_has_steps = b->unit == UNIT_STEPS;
     const bool a_agrees = a->verdict == LOG_VERDICT_AGREES;
     const bool b_agrees = b->verdict == LOG_VERDICT_AGREES;
     return a_is_wrong != b_is_wrong           ? b_is_wrong
            : a_is_run != b_is_run             ? b_is_run
            : a_agrees != b_agrees             ? a_agrees
+           : a_has_steps != b_has_steps       ? b_has_steps
            : a->n_lines != b->n_lines         ? a->n_lines > b->n_lines
            : a->fixed_bytes != b->fixed_bytes ? a->fixed_bytes > b->fixed_bytes
                                               : a->n_forms > b->n_forms;

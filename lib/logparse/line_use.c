@@ -131,6 +131,21 @@ static bool has_text(const char *line, size_t len, const char *text)
     return memmem(line, len, text, strlen(text)) != NULL;
 }
 
+/* "38104236.11it/s]": 10,000 a second or more are bytes of a download, not steps. */
+static bool is_download(const char *line, size_t len)
+{
+    static const char unit[] = "it/s]";
+    if (len < sizeof(unit) || memcmp(line + len - 5, unit, 5) != 0) {
+        return false;
+    }
+    size_t at = len - 5, n = 0;
+    while (at > 0 && (ascii_is_digit(line[at - 1]) || line[at - 1] == '.')) {
+        at--;
+        n = line[at] == '.' ? 0 : n + 1;
+    }
+    return n >= 5;
+}
+
 bool log_is_preparation(const char *line, size_t len)
 {
     const char *const bracket = memchr(line, '[', len);
@@ -140,6 +155,7 @@ bool log_is_preparation(const char *line, size_t len)
     const size_t head = (size_t)(bracket - line);
     return array_any(preparations, COUNT_OF(preparations), it,
                      len >= strlen(*it) && memcmp(line, *it, strlen(*it)) == 0) ||
+           is_download(line, len) ||
            (has_text(bracket, len - head, " examples/s]") && !has_text(line, head, "rain"));
 }
 

@@ -171,7 +171,8 @@ static void train(struct training *t, const struct event *e)
     if (t->in_block && e->key == EPOCH_STOP) {
         return;
     }
-    t->in_block = e->key == BLOCK_START ? t->in_block || !is_on : t->in_block && e->key != BLOCK_STOP;
+    t->in_block =
+        e->key == BLOCK_START ? t->in_block || !is_on : t->in_block && e->key != BLOCK_STOP;
     switch (e->key) {
     case BLOCK_START:
     case EPOCH_START:

@@ -162,6 +162,7 @@ TEST(evaluations_and_preparation_by_their_words)
         "Epoch 2 - 35s 40ms/step - loss: 1.5 - val_loss: 1.4",
         "latest step 4 800 img/s",
         "step 10 test-set=imagenet 800 img/s",
+        "100%|##| 9912/9912 [00:04<00:00, 2104.11it/s]",
     };
     static const char *const preparations[] = {
         "Map: 100%|##| 51760/51760 [00:05<00:00, 9876.5 examples/s]",
@@ -169,6 +170,7 @@ TEST(evaluations_and_preparation_by_their_words)
         "Saving the dataset (1/1 shards): 100%|##| 10/10 [00:05<00:00, 21834.1 examples/s]",
         "Adding EOS to train dataset: 100%|##| 10/10 [00:05<00:00, 2183.1 examples/s]",
         "Some new words: 100%|##| 10/10 [00:05<00:00, 2183.1 examples/s]",
+        "100%|##| 9912422/9912422 [00:00<00:00, 38104236.11it/s]",
         "Packing train dataset: 9 examples [00:05, 2183.1 examples/s]",
     };
     for (size_t i = 0; i < N_ROWS(evaluations); i++) {
