@@ -1,6 +1,7 @@
 /* See import_log.h. */
 #include "ctl/import/import_log.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -8,7 +9,9 @@
 #include "base/str.h"
 #include "core/record.h"
 #include "logparse/guess.h"
-#include "logparse/suggest.h"
+#include "logparse/line_use.h"
+#include "logparse/miss.h"
+#include "logparse/signs.h"
 
 /* A stamp before it is a time of day, or a month and a day, of an unknown year. */
 #define FIRST_DATE_NS (INT64_C(631152000) * 1000000000) /* 1990 */
@@ -66,13 +69,54 @@ int import_log_read(struct import_log *l, const char *path, const char **ret_fix
 
 /* ---- no figure ---- */
 
-char *import_log_suggest(const char *text, size_t len, const struct log_parser_params *who)
+const char *import_log_remedy(bool disagrees)
+{
+    return disagrees ? "say the batch with --batch N, or write a rule with another scope: "
+                       "docs/log-rules.md#two-witnesses"
+                     : "give the log of a run that ended well, or a copy of its good lines";
+}
+
+int import_log_suggest(const char *text, size_t len, const struct log_parser_params *who,
+                       struct log_suggestion *ret, struct buf *out)
+{
+    const int r = log_suggest_rule(text, len, who, ret, out);
+    if (r == 0 && log_names_evaluation(buf_cstr(out))) {
+        buf_clear(out); /* it would read evaluations */
+        ret->doubt = "it is of an evaluation";
+        return -ENOENT;
+    }
+    return r;
+}
+
+/* What to do; owned. NULL: no line is a figure for sure. */
+static char *suggest(const char *text, size_t len, const struct log_parser_params *who)
 {
     _cleanup_(buf_done) struct buf rule = BUF_INIT;
     struct log_suggestion suggestion;
-    return log_suggest_rule(text, len, who, &suggestion, &rule) < 0
+    return import_log_suggest(text, len, who, &suggestion, &rule) < 0
                ? NULL
-               : xasprintf("write a rule into a file for --rules, for example %s", buf_cstr(&rule));
+               : xasprintf("line %llu looks like one: --write-rule FILE writes a rule for such "
+                           "lines, for example %s, and --rules FILE takes it",
+                           (unsigned long long)suggestion.number, buf_cstr(&rule));
+}
+
+char *import_log_unread(const char *text, size_t len, const struct log_parser_params *who,
+                        char **ret_fix)
+{
+    char *sign = log_signs_in(text, len);
+    if (sign != NULL) {
+        *ret_fix = xstrdup(import_log_remedy(false));
+        return sign;
+    }
+    const struct log_quote line = log_miss_commonest(text, len);
+    *ret_fix = suggest(text, len, who);
+    if (line.number == 0) {
+        return xstrdup("no line of it has a number");
+    }
+    struct buf why = BUF_INIT;
+    buf_printf(&why, "most of its lines are like line %llu: ", (unsigned long long)line.number);
+    buf_put_utf8(&why, line.text, sizeof(line.text));
+    return buf_take(&why);
 }
 
 /* The batch, another warm-up, another rule, or one made from a line. Owned; NULL: nothing
@@ -91,22 +135,26 @@ static char *find_fix(struct import_log *l)
         return xasprintf("--rules %s reads %llu line%s of it", guess.rule,
                          (unsigned long long)guess.n_lines, guess.n_lines == 1 ? "" : "s");
     }
-    return import_log_suggest(text, len, &l->params);
+    return suggest(text, len, &l->params);
 }
 
 /* Its figures are those of one process, and there are others. */
 static void explain_alone(struct import_log *l, const struct log_result *r)
 {
+    const struct log_reading *reading = log_parser_reading(l->parser);
+    const uint64_t first = reading->spans.len > 0 ? reading->spans.items[0].first : 0;
     if (r->n_ranks > 1) {
         buf_printf(&l->why, "it has the figures of %u ranks, but %" PRId64 " trained\n", r->n_ranks,
                    l->params.trainers);
     } else {
         buf_printf(&l->why,
-                   "by the rule %s it has the figure of one process, but %" PRId64 " trained\n",
-                   l->params.rule->name, l->params.trainers);
+                   "by the rule %s it has the figure of one process, from line %" PRIu64
+                   " on, but %" PRId64 " trained\n",
+                   l->params.rule->name, first, l->params.trainers);
     }
     l->fix = xstrdup("name the logs of all, separated by commas; if one process prints for all, "
-                     "use a rule with scope Each");
+                     "--write-rule FILE writes a rule to which you add 'scope: Job' (its figure is "
+                     "that of all) or 'scope: Each' (it is that of each)");
 }
 
 /* ---- the end ---- */
@@ -115,10 +163,16 @@ void import_log_end(struct import_log *l, bool speaks_for_all)
 {
     log_parser_end(l->parser, 0);
     capture_end(&l->capture);
+    size_t len;
+    const char *text = capture_text(&l->capture, &len);
+    import_shape_read(text, len, l->params.trainers, &l->shape);
     struct log_result r;
     if (log_parser_result(l->parser, &r) < 0) {
+        const struct log_reading *reading = log_parser_reading(l->parser);
         log_parser_explain(l->parser, &l->why);
-        l->fix = find_fix(l);
+        l->fix = reading->verdict == LOG_VERDICT_WITHHELD
+                     ? xstrdup(import_log_remedy(reading->witness == LOG_WITNESS_DISAGREES))
+                     : find_fix(l);
         return;
     }
     bool *const is_job = &r.summary.source.is_job;

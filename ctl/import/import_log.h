@@ -9,7 +9,9 @@
 #include "base/buf.h"
 #include "core/replica.h"
 #include "ctl/import/import_file.h"
+#include "ctl/import/import_shape.h"
 #include "logparse/parser.h"
+#include "logparse/suggest.h"
 #include "run/capture.h"
 
 #define IMPORT_LOG_BYTES ((size_t)64 << 20) /* kept of one, as of the output of a process */
@@ -21,6 +23,7 @@ struct import_log {
     struct capture capture;    /* its text */
     int64_t first_ns, last_ns; /* dates of its lines; 0: they have none */
     double batch;              /* that it names as its own; 0: none */
+    struct import_shape shape; /* at its end */
     const char *path;          /* borrowed */
     struct import_file file;
     char *summary_line; /* at its end; owned; NULL: it has no figure that counts */
@@ -37,6 +40,12 @@ void import_log_free(struct import_log *l); /* NULL is fine */
 int import_log_read(struct import_log *l, const char *path, const char **ret_fix, struct err *err);
 /* The log is complete. `speaks_for_all`: it is the only one of `params.trainers`. */
 void import_log_end(struct import_log *l, bool speaks_for_all);
-/* What to do where no rule reads a log: one made from a line of it. Owned; NULL: nothing looks
- * like a figure. */
-char *import_log_suggest(const char *text, size_t len, const struct log_parser_params *who);
+/* What to do where a figure is withheld: its witnesses disagree, or the run is no result. */
+const char *import_log_remedy(bool disagrees);
+/* A rule made of a line, as log_suggest_rule writes it, but none of an evaluation. */
+int import_log_suggest(const char *text, size_t len, const struct log_parser_params *who,
+                       struct log_suggestion *ret, struct buf *out);
+/* Why no rule reads a log, with the line that shows it, and what to do then (NULL: nothing is
+ * known). Both are owned. */
+char *import_log_unread(const char *text, size_t len, const struct log_parser_params *who,
+                        char **ret_fix);

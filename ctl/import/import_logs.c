@@ -2,6 +2,7 @@
 #include "ctl/import/import.h"
 
 #include <errno.h>
+#include <inttypes.h>
 
 #include "base/mem.h"
 #include "base/parse.h"
@@ -12,135 +13,30 @@
 #include "ctl/import/import_def.h"
 #include "ctl/import/import_file.h"
 #include "ctl/import/import_log.h"
+#include "ctl/import/import_rule.h"
 #include "ctl/import/import_store.h"
 #include "ctl/local/local_store.h"
 #include "ctl/runs/find.h"
 #include "ctl/runs/show.h"
-#include "doc/tree.h"
-#include "logparse/guess.h"
-#include "logparse/shipped_rules.h"
 #include "result/result_build.h"
 #include "spec/log_rule.h"
 #include "spec/name.h"
 #include "spec/spec.h"
 
 #define NAME_UNKNOWN "unknown"
-#define RULES_FIX "name one of docs/log-rules.md, or a file with one"
-#define GUESS_BYTES ((size_t)1 << 20) /* of the first log */
 #define STEPS_UNKNOWN 1
 #define ALL_BYTES_MAX ((size_t)512 << 20)
 
 struct import {
     const struct cli *cli;
     struct import_options options;
-    json_t *rule;              /* as the definition has it; owned */
-    struct log_rule *log_rule; /* the same, owned */
+    struct import_rule rule;
     struct import_trials trials;
     struct run_def *def;           /* owned */
     struct import_slot *slots;     /* by trial, owned */
     VEC(struct import_log *) logs; /* owned: the rows borrow their text */
     struct import_rows rows;
 };
-
-/* ---- the rule ---- */
-
-static enum exit_code explain_file(int r, const char *path, const char *fix, const struct err *err)
-{
-    _cleanup_(freep) char *near = file_fix(r, path, "name a file that exists, or - for stdin");
-    return cli_error(r == -ENOENT    ? EXIT_NOT_FOUND
-                     : r == -EBADMSG ? EXIT_USAGE
-                                     : EXIT_LOCAL_RESOURCE,
-                     near != NULL ? near : fix, "%s", err->msg);
-}
-
-/* A file's rule goes into the definition as it is; the definition's reader says
- * what is wrong with it. */
-static enum exit_code read_rule_file(struct import *im, const char *path)
-{
-    _cleanup_(definition_file_done) struct definition_file file = {0};
-    struct err err = {0};
-    const int r = definition_read(path, &file, &err);
-    if (r < 0) {
-        _cleanup_(freep) char *fix = file_fix(r, path, RULES_FIX);
-        return cli_error(r == -ENOENT ? EXIT_NOT_FOUND : EXIT_LOCAL_RESOURCE, fix, "%s", err.msg);
-    }
-    _cleanup_(diags_done) struct diags diags = {0};
-    struct node *root = NULL;
-    if (log_rule_load(file.text, file.len, &im->log_rule, &diags) < 0 ||
-        tree_parse(file.text, file.len, &TREE_LIMITS_DEFAULT, &root, &diags) < 0) {
-        return cli_print_diags(&diags, path, file.text);
-    }
-    im->rule = tree_to_json(root);
-    tree_free(root);
-    return EXIT_OK;
-}
-
-static void keep_first_bytes(void *ctx, const char *data, size_t len)
-{
-    struct buf *text = ctx;
-    const size_t room = GUESS_BYTES - text->len;
-    buf_append(text, data, len < room ? len : room);
-}
-
-/* The rule that reads most lines of the first log. */
-static enum exit_code guess_rule(const struct import *im, const char **ret_name)
-{
-    const struct import_trial *trial = im->trials.list.items;
-    const char *path = trial->files.items[0];
-    const struct value *batch = params_get(&trial->params, "batch_size");
-    struct log_parser_params who = {
-        .role = str_eq(im->trials.count, "workers") ? ROLE_WORKER : ROLE_TRAINER,
-        .batch_size = batch == NULL ? im->options.batch_size : batch->i,
-        .trainers = params_get(&trial->params, im->trials.count)->i,
-    };
-    _cleanup_(buf_done) struct buf text = BUF_INIT;
-    struct import_file file;
-    struct log_guess guess;
-    const char *fix = NULL;
-    struct err err = {0};
-    if (str_eq(path, IMPORT_STDIN)) {
-        return cli_error(EXIT_USAGE, RULES_FIX, "write --rules NAME: standard input is read once");
-    }
-    int r = import_file_read(path, keep_first_bytes, &text, &file, &fix, &err);
-    if (r < 0) {
-        return explain_file(r, path, fix, &err);
-    }
-    r = log_guess_rule(buf_cstr(&text), text.len, &who, &guess);
-    if (r == -EBADMSG) {
-        return cli_error(EXIT_USAGE, NULL,
-                         "%s: no figure by the log rule %s, which reads %llu lines: %s", path,
-                         guess.rule, (unsigned long long)guess.n_lines, guess.why);
-    }
-    if (r < 0) {
-        _cleanup_(freep) char *rule = import_log_suggest(buf_cstr(&text), text.len, &who);
-        return cli_error(EXIT_USAGE, rule == NULL ? RULES_FIX : rule,
-                         "%s: no log rule that ships finds a figure; write --rules NAME", path);
-    }
-    cli_note(im->cli, "%s: read by the log rule %s; --rules names another", path, guess.rule);
-    *ret_name = guess.rule;
-    return EXIT_OK;
-}
-
-static enum exit_code take_rule(struct import *im)
-{
-    const char *name = args_get(&im->cli->args, "rules", NULL);
-    const enum exit_code code = name == NULL ? guess_rule(im, &name) : EXIT_OK;
-    if (code != EXIT_OK) {
-        return code;
-    }
-    im->log_rule = log_shipped_load(name);
-    if (im->log_rule != NULL) {
-        im->rule = json_string(name);
-        return EXIT_OK;
-    }
-    if (definition_is_file(name)) {
-        return read_rule_file(im, name);
-    }
-    const char *meant = log_shipped_suggest(name);
-    _cleanup_(freep) char *fix =
-        meant == NULL ? xstrdup(RULES_FIX) : xasprintf("did you mean '%s'?", meant);
-    return cli_error(EXIT_USAGE, fix, "no log rule '%s' ships", name);
-}
 
 /* ---- options ---- */
 
@@ -149,7 +45,9 @@ static enum exit_code take_names(struct import *im)
     struct import_options *o = &im->options;
     /* A rule's name may be no name of a benchmark. */
     const char *usual =
-        object_name_is_valid(im->log_rule->name) ? im->log_rule->name : PROFILE_IMPORTED;
+        object_name_is_valid(im->rule.rule->name) && !log_rule_is_unnamed(im->rule.rule)
+            ? im->rule.rule->name
+            : PROFILE_IMPORTED;
     const struct {
         const char *option, *fallback, **ret;
         bool (*is_valid)(const char *);
@@ -173,10 +71,13 @@ static enum exit_code take_names(struct import *im)
 
 static enum exit_code take_trials(struct import *im)
 {
+    enum exit_code code =
+        definition_number(im->cli, "batch", BATCH_SIZE_MAX, &im->options.batch_size);
     size_t n_sets;
     _cleanup_(freep) const char **sets = definition_sets(im->cli, &n_sets);
-    const enum exit_code code =
-        import_trials_parse(im->cli->args.words, im->cli->args.n_words, sets, n_sets, &im->trials);
+    code = code == EXIT_OK ? import_trials_parse(im->cli->args.words, im->cli->args.n_words, sets,
+                                                 n_sets, &im->trials)
+                           : code;
     if (code != EXIT_OK) {
         return code;
     }
@@ -191,10 +92,8 @@ static enum exit_code take_trials(struct import *im)
 static enum exit_code take_options(struct import *im)
 {
     struct import_options *o = &im->options;
-    enum exit_code code = definition_number(im->cli, "batch", BATCH_SIZE_MAX, &o->batch_size);
-    code = code == EXIT_OK ? take_trials(im) : code;
-    code = code == EXIT_OK ? take_rule(im) : code;
-    o->rule = im->rule;
+    enum exit_code code = import_rule_take(im->cli, &im->trials, im->options.batch_size, &im->rule);
+    o->rule = im->rule.json;
     o->steps = STEPS_UNKNOWN;
     o->warmup_steps = -1;
     const char *warmup = args_get(&im->cli->args, "warmup", NULL);
@@ -225,7 +124,7 @@ static enum exit_code read_log(struct import *im, const struct import_trial *tri
     const struct point *point = &im->def->matrix.points[row->row.id.point];
     const struct replica_id id = {row->row.id, point_training_role(point), index};
     struct log_parser_params params = log_rule_params(im->def, &id);
-    params.rule = im->log_rule; /* outlives this definition */
+    params.rule = im->rule.rule; /* outlives this definition */
     if (point->batch_size == 0) {
         params.batch_size = im->options.batch_size; /* a log before this one named it */
     }
@@ -237,7 +136,7 @@ static enum exit_code read_log(struct import *im, const struct import_trial *tri
     struct err err = {0};
     const int r = import_log_read(l, path, &fix, &err);
     if (r < 0) {
-        return explain_file(r, path, fix, &err);
+        return import_explain_file(r, path, fix, &err);
     }
     /* It would look like two trials that agree. */
     if (vec_any(&im->logs, it,
@@ -249,6 +148,10 @@ static enum exit_code read_log(struct import *im, const struct import_trial *tri
     if (l->summary_line == NULL) {
         const size_t len = l->why.len > 0 ? l->why.len - 1 : 0; /* without the last newline */
         return cli_error(EXIT_USAGE, l->fix, "%s: %.*s", path, (int)len, buf_cstr(&l->why));
+    }
+    const struct log_reading *reading = log_parser_reading(l->parser);
+    if (reading->why != NULL && str_has_prefix(reading->why, "line ")) {
+        cli_note(im->cli, "%s: %s", path, reading->why); /* a sign in few of its steps */
     }
     im->options.steps = l->steps > im->options.steps ? l->steps : im->options.steps;
     if (point->batch_size == 0 && l->batch > 0) {
@@ -271,6 +174,52 @@ static enum exit_code read_logs(struct import *im)
         }
     }
     return code;
+}
+
+/* ---- one curve ---- */
+
+/* Some log that says something else than this one; NULL: none. */
+static const struct import_log *find_other(const struct import *im, const struct import_log *l,
+                                           size_t fact)
+{
+    struct import_log *const *found =
+        vec_find(&im->logs, it, import_shape_differs(&l->shape, &(*it)->shape, fact));
+    return found == NULL ? NULL : *found;
+}
+
+/* Where logs say that they did different work, each figure keeps what its log says, and results
+ * give no speedup. */
+static void mark_shapes(struct import *im)
+{
+    bool is_mixed[IMPORT_FACTS] = {false};
+    for (size_t i = 0; i < IMPORT_FACTS; i++) {
+        const struct import_log *l = im->logs.items[0], *other = NULL;
+        vec_each (struct import_log *const, it, &im->logs) {
+            l = other == NULL ? *it : l;
+            other = other == NULL ? find_other(im, l, i) : other;
+        }
+        is_mixed[i] = other != NULL;
+        if (is_mixed[i]) {
+            cli_note(im->cli,
+                     "%s says %s %s in line %" PRIu64 ", %s says %s in line %" PRIu64
+                     ": they are not one curve and have no speedup; import each alone",
+                     l->path, import_fact_names[i], l->shape.facts[i].value, l->shape.facts[i].line,
+                     other->path, other->shape.facts[i].value, other->shape.facts[i].line);
+        }
+    }
+    vec_each (struct import_log *const, it, &im->logs) {
+        _cleanup_(buf_done) struct buf text = BUF_INIT;
+        for (size_t i = 0; i < IMPORT_FACTS; i++) {
+            if (is_mixed[i]) {
+                buf_printf(&text, "%s%s %s", text.len > 0 ? ", " : "", import_fact_names[i],
+                           (*it)->shape.facts[i].line > 0 ? (*it)->shape.facts[i].value : "unsaid");
+            }
+        }
+        if (text.len > 0) {
+            json_auto_t *environment = json_pack("{s:s}", "work", buf_cstr(&text));
+            import_rows_set_environment(&im->rows, &(*it)->id, environment);
+        }
+    }
 }
 
 /* ---- the run ---- */
@@ -316,13 +265,20 @@ static enum exit_code show(const struct import *im, const char *name)
 static enum exit_code import_all(struct import *im)
 {
     _cleanup_(freep) char *name = NULL;
-    enum exit_code code = take_options(im);
+    const char *written = args_get(&im->cli->args, "write-rule", NULL);
+    enum exit_code code = take_trials(im);
+    if (code != EXIT_OK || written != NULL) {
+        return code != EXIT_OK
+                   ? code
+                   : import_rule_write(im->cli, &im->trials, im->options.batch_size, written);
+    }
+    code = take_options(im);
     if (code == EXIT_OK && (code = make_def(im, 0)) == EXIT_OK &&
         (code = import_assign(im->def, &im->trials, &im->slots)) == EXIT_OK &&
         (code = read_logs(im)) == EXIT_OK &&
-        (code = make_def(im, import_rows_date(&im->rows))) == EXIT_OK &&
+        (mark_shapes(im), code = make_def(im, import_rows_date(&im->rows))) == EXIT_OK &&
         (code = check_result(im)) == EXIT_OK) {
-        code = import_store_put(im->cli, im->def, &im->rows, im->log_rule->name, &name);
+        code = import_store_put(im->cli, im->def, &im->rows, im->rule.rule->name, &name);
     }
     if (code == EXIT_OK) {
         _cleanup_(freep) char *url = local_store_url(im->cli);
@@ -344,7 +300,6 @@ enum exit_code import_logs(const struct cli *cli)
     import_trials_done(&im.trials);
     run_def_free(im.def);
     free(im.slots);
-    log_rule_free(im.log_rule);
-    json_decref(im.rule);
+    import_rule_done(&im.rule);
     return code;
 }

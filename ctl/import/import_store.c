@@ -67,6 +67,19 @@ void import_rows_add(struct import_rows *rows, struct import_row *row, struct im
     take_dates(rows, l, &row->row);
 }
 
+void import_rows_set_environment(struct import_rows *rows, const struct replica_id *id,
+                                 const json_t *environment)
+{
+    vec_each (struct import_row, row, &rows->list) {
+        vec_each (struct replica_row, it, &row->row.replicas) {
+            if (attempt_id_compare(&it->id.attempt, &id->attempt) == 0 && it->id.role == id->role &&
+                it->id.index == id->index) {
+                it->environment_json = record_environment_canonical(environment);
+            }
+        }
+    }
+}
+
 int64_t import_rows_date(const struct import_rows *rows)
 {
     int64_t first = rows->list.items[0].row.started_unix_ms;

@@ -19,6 +19,9 @@ void import_rows_done(struct import_rows *rows);
 /* A replica, its log, which outlives the rows, and a note of its file; its summary where the row
  * succeeded. */
 void import_rows_add(struct import_rows *rows, struct import_row *row, struct import_log *l);
+/* What the environment of the replica `id` was, for its record. */
+void import_rows_set_environment(struct import_rows *rows, const struct replica_id *id,
+                                 const json_t *environment);
 int64_t import_rows_date(const struct import_rows *rows); /* the first */
 
 /* EXIT_OK and the run's name (owned), or prints the error. */

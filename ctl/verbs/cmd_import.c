@@ -14,6 +14,7 @@ static enum exit_code run(struct cli *cli)
 static const struct arg_opt opts[] = {
     {"dry-run", 0, NULL, "Check ARCHIVE, and store nothing"},
     {"rules", 0, "RULE", "Log rule, shipped or a file; default: the one that reads the first log"},
+    {"write-rule", 0, "FILE", "Write a rule made of a line of the first log, and import nothing"},
     {"mlperf", 0, NULL, "DIR is a round of MLPerf Training: each of its series becomes a run"},
     {"set", 0, "NAME=VALUE", "A value of all logs, such as trainers=4; may be repeated"},
     {"batch", 0, "N", "Samples that a trainer took in a step; default: as the logs say"},
@@ -33,6 +34,7 @@ const struct verb verb_import = {
                 "  benchctl import vgg16.benchd.tar.zst sha256:3f9a0c1b --dry-run\n"
                 "  benchctl import --mlperf training_results_v5.1 NVIDIA\n"
                 "  benchctl import --rules torch-ddp --batch 32 one.log rank0.log,rank1.log\n"
+                "  benchctl import --write-rule mine.yaml one.log\n"
                 "  benchctl import --rules paddle-fluid --set pservers=10 --batch 128 \\\n"
                 "      trainers=20:a.log trainers=40:b.log\n"
                 "  benchctl import --rules tf-cnn-benchmarks --batch 64 workers=8:old.log.gz\n",

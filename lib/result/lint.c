@@ -42,6 +42,7 @@ const char *const warning_code_names[] = {
     [WARNING_OUTLIER_TRIAL] = "OutlierTrial",
     [WARNING_MIXED_MODES] = "MixedModes",
     [WARNING_MIXED_BATCHES] = "MixedBatches",
+    [WARNING_MIXED_WORK] = "MixedWork",
     [WARNING_SPLIT_NODE] = "SplitNode",
     [WARNING_GPU_THROTTLED] = "GpuThrottled",
     [WARNING_PARTIAL_GANG] = "PartialGang",
@@ -477,24 +478,36 @@ static void lint_modes(struct result *r)
     }
 }
 
-/* Some logs say the batch of the job: another batch is other work for each accelerator. */
-static void lint_batches(struct result *r)
+/* "256 from trainers=1, 512 from trainers=4": each value with the point from which on it holds.
+ * Returns how many there are. */
+static size_t put_changes(const struct result *r, size_t key, struct buf *out)
 {
-    _cleanup_(buf_done) struct buf text = BUF_INIT;
     const struct point_result *before = NULL;
     size_t n = 0;
     result_each_swept (p, r) {
-        if (before == NULL || !machines_are_same(p->machines, before->machines, MACHINE_BATCH)) {
-            _cleanup_(freep) char *batch = machines_join(p->machines, MACHINE_BATCH);
-            buf_printf(&text, "%s%s from ", n++ == 0 ? "" : ", ", batch);
-            params_format(&p->point->params, ",", &text);
+        if (before == NULL || !machines_are_same(p->machines, before->machines, key)) {
+            _cleanup_(freep) char *value = machines_join(p->machines, key);
+            buf_printf(out, "%s%s from ", n++ == 0 ? "" : ", ", value);
+            params_format(&p->point->params, ",", out);
         }
         before = p;
     }
-    if (n > 1) {
+    return n;
+}
+
+/* Some logs say the batch of the job, or the sizes of the model: another one is other work. */
+static void lint_batches(struct result *r)
+{
+    _cleanup_(buf_done) struct buf batches = BUF_INIT, work = BUF_INIT;
+    if (put_changes(r, MACHINE_BATCH, &batches) > 1) {
         warn(r, WARNING_MIXED_BATCHES,
              "the batch of the job differs: %s; an efficiency compares different work",
-             buf_cstr(&text));
+             buf_cstr(&batches));
+    }
+    if (put_changes(r, MACHINE_WORK, &work) > 1) {
+        warn(r, WARNING_MIXED_WORK,
+             "the logs name different work: %s; these points are not one curve and have no speedup",
+             buf_cstr(&work));
     }
 }
 

@@ -25,7 +25,8 @@ static const struct {
     {"accelerator", "accelerator"}, {"framework", "framework"}, {"system", "system"},
     {"cuda", "CUDA"}, {"nccl", "NCCL"},
     {"global_batch_size", "batch of the job"}, {"instance_type", "instance type"},
-    {"zone", "zone"}, {"node_labels", "node labels"}, {"transport", "transport"},
+    {"zone", "zone"}, {"node_labels", "node labels"},
+    {"work", "work"}, {"transport", "transport"},
 };
 /* clang-format on */
 

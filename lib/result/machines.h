@@ -13,10 +13,11 @@
 
 /* The clock of the CPU, which may change by itself, is no key. compare has words of its own for the
  * transport. */
-#define MACHINE_KEYS_COMPARED 24
+#define MACHINE_KEYS_COMPARED 25
 enum {
     MACHINE_ACCELERATOR = 15,
     MACHINE_BATCH = 20,
+    MACHINE_WORK = 24,
     MACHINE_TRANSPORT =
         MACHINE_KEYS_COMPARED, /* over what replicas exchanged, by their summaries */
     MACHINE_KEY_COUNT

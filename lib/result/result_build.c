@@ -210,8 +210,9 @@ static void divide_by_baseline(struct point_result *p, const struct point_result
     const struct estimate *t_base = &base->goal->time_to_accuracy.estimate;
     p->goal->time_speedup.estimate = stats_ratio(t_base, t, 1);
     p->goal->time_efficiency.estimate = stats_ratio(t_base, t, share);
-    if (!str_eq(p->throughput.unit, base->throughput.unit)) {
-        return; /* tokens are no samples */
+    if (!str_eq(p->throughput.unit, base->throughput.unit) ||
+        !machines_are_same(p->machines, base->machines, MACHINE_WORK)) {
+        return; /* tokens are no samples, and another model is other work */
     }
     const struct estimate *x = &p->throughput.estimate, *x_base = &base->throughput.estimate;
     p->speedup.estimate = stats_ratio(x, x_base, 1);

@@ -43,6 +43,25 @@ class Import(cli.CliCase):
         self.assertFalse((self.folder / "results.db").exists(), "nothing is stored")
         return done.stderr
 
+    def test_a_rule_is_written_and_taken(self):
+        self.put("a.log", "\n" + "".join(f"round {i}: 1{i}.0 walks/s speed 80.{i} img/s fine\n" for i in range(9)))
+        rule = self.folder / "mine.yaml"
+        args = "import", "--store", self.store
+        done = self.ctl(*args, "--write-rule", rule, "workers=2:a.log")
+        self.assertEqual(done.stdout, "")
+        self.assertIn("next: --rules", done.stderr)
+        self.assertIn("mine.yaml exists", self.ctl(*args, "--write-rule", rule, "workers=2:a.log", code=2).stderr)
+        self.assertIn("from line 2 on", self.ctl(*args, "--rules", rule, "workers=2:a.log", code=2).stderr)
+        named = rule.read_text(encoding="utf-8")
+        for text in (named.replace("{kind: Step, ", "{kind: Step, scope: Job, "),
+                     named.replace("name: suggested\n", "").replace("{kind: Step, ", "{kind: Step, scope: Each, ")):
+            rule.write_text(text, encoding="utf-8")
+            self.assertIn("80.4", self.ctl(*args, "--rules", rule, "workers=1:a.log").stdout)
+        self.assertIn("the log rule mxnet ships and reads it", self.ctl(
+            *args, "--write-rule", "b.yaml", self.put("b.log", "Epoch[0] Batch [20]\tSpeed: 80 samples/sec\n"), code=2).stderr)
+        self.assertIn("line 3: a Python exception", self.ctl(
+            *args, self.put("c.log", "step 1\n\nTraceback (most recent call last):\n"), code=2).stderr)
+
     def of_run(self, verb, *words, code=0):
         return self.ctl(verb, *words, "--store", self.store, code=code).stdout
 
@@ -157,7 +176,7 @@ class Import(cli.CliCase):
         self.assertAlmostEqual(46, result["points"][0]["throughput"]["value"])
         self.refuse_again("it has the figures of 4 ranks, but 8 trained", "workers=8:ranks.log", rules="mpi")
         self.fluid("alone.log", 3)
-        self.refuse_again("it has the figure of one process, but 4 trained", "trainers=4:alone.log")
+        self.refuse_again("it has the figure of one process, from line 1 on, but 4 trained", "trainers=4:alone.log")
 
     def test_a_rule_of_ones_own(self):
         self.put("rule.yaml", "name: mine\nlines:\n- {kind: Step, pattern: 'at (?<rate>) pictures/s'}\n")
@@ -336,7 +355,7 @@ class Import(cli.CliCase):
     def test_neither_a_rule_nor_a_batch_is_said(self):
         """Lines of Megatron name the batch of the job; those of nanotron have tokens a second and no batch."""
         line = " iteration {:8d}/ 1000 | elapsed time per iteration (ms): {} | learning rate: 1E-4 | global batch size: {:5d} | lm loss: 2.5E+00 |\n"
-        for name, ms, batch in (("small.log", 500.0, 64), ("large.log", 500.0, 256)):
+        for name, ms, batch in (("small.log", 500.0, 64), ("large.log", 1000.0, 512)):
             self.put(name, "".join(line.format(i + 1, ms, batch) for i in range(20)))
         done = self.guess("workers=8:small.log", "workers=64:large.log", "-o", "json")
         self.assertIn("small.log: read by the log rule megatron; --rules names another\n", done.stderr)
@@ -387,7 +406,7 @@ class Import(cli.CliCase):
         self.put("mine.log", "step 1 took 0.25 seconds\n" * 20)
         self.put("none.log", "hello\n")
         rows = (
-            ("none.log", "none.log: no log rule that ships finds a figure; write --rules NAME\nfix: name one of docs/log-rules.md"),
+            ("none.log", "none.log: no log rule that ships finds a figure; no line of it has a number\nfix: name one of docs/log-rules.md"),
             ("-", "write --rules NAME: standard input is read once"),
         )
         for word, text in rows:
