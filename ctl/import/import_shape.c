@@ -49,9 +49,12 @@ static void take_value(const char *line, size_t len, size_t at, bool is_word,
     }
     const char after = at + n < len ? line[at + n] : ' ';
     if (at > begin && has_sign && n > 0 && !ascii_is_alnum(after) && after != '.') {
+        const bool is_first = fact->line == 0;
+        fact->varies = !is_first && (fact->varies || strlen(fact->value) != n ||
+                                     memcmp(fact->value, line + at, n) != 0);
         (void)memcpy(fact->value, line + at, n);
         fact->value[n] = '\0';
-        fact->line = number;
+        fact->line = is_first ? number : fact->line;
     }
 }
 
@@ -61,7 +64,7 @@ static void on_line(void *ctx, const char *line, size_t len)
     for (size_t i = 0; i < IMPORT_FACTS; i++) {
         struct import_fact *fact = &s->shape->facts[i];
         const char *name = import_fact_names[i];
-        const char *at = fact->line > 0 ? NULL : memmem(line, len, name, strlen(name));
+        const char *at = memmem(line, len, name, strlen(name));
         if (at != NULL && (at == line || (!ascii_is_alnum(at[-1]) && at[-1] != '_'))) {
             take_value(line, len, (size_t)(at - line) + strlen(name),
                        i >= IMPORT_FACTS - WORD_FACTS, fact, s->lines.number);
@@ -82,7 +85,7 @@ void import_shape_read(const char *text, size_t len, int64_t trainers, struct im
 bool import_shape_differs(const struct import_shape *a, const struct import_shape *b, size_t fact)
 {
     const struct import_fact *x = &a->facts[fact], *y = &b->facts[fact];
-    if (x->line == 0 || y->line == 0 || str_eq(x->value, y->value)) {
+    if (x->line == 0 || y->line == 0 || x->varies || y->varies || str_eq(x->value, y->value)) {
         return false;
     }
     const double of_each = strtod(x->value, NULL) / (double)a->trainers;

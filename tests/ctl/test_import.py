@@ -365,6 +365,27 @@ class Import(cli.CliCase):
         self.assertNotIn("batch_size", text)
         self.assertIn("64 workers: 4.000x (50.0%)", text)
 
+    def test_sizes_of_other_work_are_no_curve(self):
+        """A batch of the job may grow with the workers; what varies within a log is no setting."""
+        def log(name, head, batch=64, lengths=(7, 9)):
+            line = " iteration {:8d}/ 1000 | elapsed time per iteration (ms): 500.0 | learning rate: 1E-4 | global batch size: {:5d} | seq_len: {} |\n"
+            return self.put(name, head + "".join(line.format(i + 1, batch, lengths[i % 2]) for i in range(20)))
+
+        small = log("small.log", "  hidden_size ..... 512\nmodel_name=a/b-7b\n")
+        rows = (
+            (log("same.log", "{'hidden_size': 512}\n", batch=512, lengths=(8, 9)), None),
+            (log("wide.log", "--hidden_size=1024\n"), "small.log says hidden_size 512 in line 1, wide.log says 1024 in line 1"),
+            (log("named.log", "model_name: a/b-13b\n"), "model_name a/b-7b in line 2, named.log says a/b-13b in line 1"),
+            (log("batch.log", "", batch=256), "global batch size 64 in line 3, batch.log says 256 in line 1"),
+        )
+        for name, said in rows:
+            with self.subTest(name):
+                done = self.guess(f"workers=8:{small}", f"workers=64:{name}", "-o", "json")
+                result = json.loads(done.stdout)
+                self.assertEqual([p["speedup"]["value"] is None for p in result["points"]], [False, said is not None])
+                self.assertEqual("MixedWork" in [w["code"] for w in result["warnings"]], said is not None)
+                self.assertIn(said or "", done.stderr)
+
     def test_what_logs_say_besides(self):
         """A point has a figure if all of its trials have it."""
         saved = "Finished saving the checkpoint (or staging if async is enabled)in 5.50 seconds.\n"
