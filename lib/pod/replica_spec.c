@@ -10,6 +10,7 @@
 #include "base/str.h"
 #include "base/str_list.h"
 #include "base/text.h"
+#include "base/vec_walk.h"
 #include "core/address_list.h"
 #include "doc/json_pointer.h"
 #include "pod/expand.h"
@@ -376,6 +377,22 @@ static void add_rendezvous(struct env *env, const struct run_def *def, const str
     }
 }
 
+/* Python holds back up to 8 KiB of what it prints to a pipe, and a program that prints a line a second
+ * would show nothing for minutes. Without effect on other programs. The definition's value counts. */
+static void add_unbuffered(struct env *env, const json_t *container)
+{
+    static const char name[] = "PYTHONUNBUFFERED";
+    const json_t *list = json_object_get(container, "env");
+    bool is_set = vec_any(&env->list, it, str_eq(it->name, name));
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *own = json_object_get(json_array_get(list, i), "name");
+        is_set = is_set || str_eq(json_string_value(own), name);
+    }
+    if (!is_set) {
+        env_set(env, name, "1");
+    }
+}
+
 /* What benchd and the definition add to the template's environment, in the order of
  * docs/contracts/environment.md. */
 static struct env own_env(const struct run_def *def, const struct point *point,
@@ -449,7 +466,10 @@ static int build_process(const struct run_def *def, const struct point *point,
     }
     const bool is_native = str_eq(system->profile, PROFILE_NATIVE) &&
                            json_array_size(json_object_get(container, "command")) == 0;
-    const struct env own = own_env(def, point, &spec->id, addresses, is_native);
+    struct env own = own_env(def, point, &spec->id, addresses, is_native);
+    if (!is_native) {
+        add_unbuffered(&own, container);
+    }
     spec->env = own.list.items;
     spec->n_env = own.list.len;
     _cleanup_(texts_done) struct texts env = {0};

@@ -288,6 +288,43 @@ TEST(a_system_runs_its_own_command)
     assert_false(has_env(&spec, "BATCH=t"));
 }
 
+/* Python prints to a pipe at once, unless the definition gives the variable a value. benchworker is
+ * no Python program. */
+TEST(python_does_not_buffer)
+{
+    static const char system_env[] = "env: [{name: HOME, value: /h}",
+                      own[] = "{name: OWN, value: o}";
+    static const char *const rows[][3] = {
+        {"", "", "PYTHONUNBUFFERED=1"},
+        {system_env, "env: [{name: PYTHONUNBUFFERED, value: \"\"}", "PYTHONUNBUFFERED="},
+        {own, "{name: PYTHONUNBUFFERED, value: \"\"}", "PYTHONUNBUFFERED="},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        const char *at = strstr(foreign, rows[i][0]);
+        _cleanup_(freep) char *text = xasprintf("%.*s%s%s", (int)(at - foreign), foreign,
+                                                rows[i][1], at + strlen(rows[i][0]));
+        _cleanup_(run_def_freep) struct run_def *def = make_run(text, NULL, 0);
+        struct replica_id id = {.attempt.point = 1, .role = ROLE_WORKER};
+        struct gang_addresses unknown = {0};
+        _cleanup_(replica_spec_done) struct replica_spec spec;
+        struct err err;
+        assert_int_equal(replica_spec_build(def, &id, &unknown, &spec, &err), 0);
+        assert_env(&spec, rows[i][2]);
+        size_t n = 0;
+        for (char **it = spec.envp; *it != NULL; it++) {
+            n += str_has_prefix(*it, "PYTHONUNBUFFERED=");
+        }
+        assert_int_equal(n, 1);
+    }
+    _cleanup_(run_def_freep) struct run_def *def = make_example_run();
+    struct replica_id id = {.attempt.point = 2, .role = ROLE_TRAINER};
+    struct gang_addresses addresses = example_addresses();
+    _cleanup_(replica_spec_done) struct replica_spec spec;
+    struct err err;
+    assert_int_equal(replica_spec_build(def, &id, &addresses, &spec, &err), 0);
+    assert_false(has_env(&spec, "PYTHONUNBUFFERED="));
+}
+
 /* As Kubernetes does it: a limit without a request is a request too. */
 TEST(limits_stand_in_for_requests)
 {
