@@ -12,6 +12,7 @@
 #include "ctl/cli/this_machine.h"
 #include "ctl/local/local.h"
 #include "ctl/local/local_store.h"
+#include "ctl/local/shell_vars.h"
 #include "ctl/definition/preview.h"
 #include "ctl/definition/profiles.h"
 #include "ctl/runs/run_name.h"
@@ -97,6 +98,7 @@ static enum exit_code create(const struct cli *cli, const struct profiles *profi
         _cleanup_(freep) char *url = local_store_url(cli);
         cli_note_prose(cli, "run/%s created in %s", *ret_name, url);
         definition_note_missing(cli, def);
+        shell_vars_note(cli, def->spec);
         preview_rehearsal(def, &warning);
         if (warning.len > 0) {
             cli_note_prose(cli, "%.*s", (int)warning.len - 1, buf_cstr(&warning));

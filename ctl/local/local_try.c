@@ -15,6 +15,7 @@
 #include "base/whole_file.h"
 #include "ctl/cli/this_machine.h"
 #include "ctl/local/local_store.h"
+#include "ctl/local/shell_vars.h"
 #include "ctl/definition/profiles.h"
 #include "ctl/try/try_common.h"
 
@@ -172,6 +173,9 @@ enum exit_code local_try(struct backend *b)
         code = cli_error(EXIT_LOCAL_RESOURCE, "set BENCHWORKER to its path", "%s", err.msg);
     }
     code = code == EXIT_OK ? load(&t) : code;
+    if (code == EXIT_OK) {
+        shell_vars_note(b->cli, t.def->spec);
+    }
     code = code == EXIT_OK ? make_store(&t) : code;
     const struct try_params params = {.cli = b->cli,
                                       .def = t.def,

@@ -105,7 +105,8 @@ class CliCase(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.folder)
         self.store = f"sqlite:{self.folder}/results.db"
         self.pids = self.folder / "pids"
-        self.env = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "FORCE_COLOR", "COLUMNS")}
+        not_ours = re.compile(r"(?i:.*_proxy|NO_COLOR|FORCE_COLOR|COLUMNS|(OMP|HF|WANDB|JAX|TF|TORCH|MKL|KMP)_.*|XLA_FLAGS|PYTHONPATH)")
+        self.env = {k: v for k, v in os.environ.items() if not not_ours.fullmatch(k)}
         self.env.update(BENCHWORKER=FAKE_REPLICA, BENCHCTL_PATH=str(ROOT / "benchmarks"),
                         LC_ALL=os.environ.get("CLI_LOCALE", "C.UTF-8"), HOME=str(self.folder), XDG_DATA_HOME=str(self.folder / "data"),
                         BENCHD_PEER_TIMEOUT_S="60")  # a machine that stalls loses no peers
