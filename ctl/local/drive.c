@@ -8,10 +8,19 @@
 
 #include <uv.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
+#include "base/str.h"
 #include "run/driver.h"
 #include "run/processes/processes.h"
 #include "run/prometheus.h"
+#include "spec/profile.h"
+
+#define SILENCE_MS 10000
+#define SILENCE_TEXT                                                                               \
+    "the programs have printed nothing for 10 s. A program may buffer its output in a pipe: "      \
+    "flush "                                                                                       \
+    "it after each line, or start it with python3 -u or stdbuf -oL"
 
 static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
 
@@ -20,7 +29,8 @@ struct drive {
     uv_loop_t loop;
     uv_signal_t signals[COUNT_OF(signals)];
     uv_timer_t timeout;
-    uv_timer_t enough; /* runs out at once: a record comes while its replica is being read */
+    uv_timer_t silence; /* active until output was missing, or had a figure */
+    uv_timer_t enough;  /* runs out at once: a record comes while its replica is being read */
     struct launcher *launcher;
     struct driver *driver;         /* NULL before and after its time */
     struct prometheus *prometheus; /* NULL: none */
@@ -80,6 +90,43 @@ static void on_timer(uv_timer_t *timer)
     }
 }
 
+/* Do all trainers and workers of foreign programs run, and has none printed anything for a while? */
+static bool is_silent(const struct drive *d, const struct observed_replica *replicas, size_t n)
+{
+    const struct run_def *def = d->params->progress.def;
+    const int64_t since_unix_ms = clock_steady_unix_ms() - SILENCE_MS;
+    bool is_any = false;
+    for (const struct observed_replica *r = replicas; r < replicas + n; r++) {
+        const uint32_t system = def->matrix.points[r->id.attempt.point].system;
+        if (r->id.role != ROLE_TRAINER && r->id.role != ROLE_WORKER) {
+            continue;
+        }
+        if (r->state != REPLICA_RUNNING || r->output_unix_ms > since_unix_ms ||
+            str_eq(def->spec->systems.items[system].profile, PROFILE_NATIVE)) {
+            return false;
+        }
+        is_any = true;
+    }
+    return is_any;
+}
+
+static void on_silence(uv_timer_t *timer)
+{
+    struct drive *d = timer->data;
+    _cleanup_(freep) struct observed_replica *replicas = NULL;
+    size_t n = 0;
+    if (d->launcher->ops->observe(d->launcher, &replicas, &n, NULL) < 0 ||
+        !is_silent(d, replicas, n)) {
+        return;
+    }
+    (void)uv_timer_stop(timer); /* always 0 */
+    if (d->params->seen != NULL) {
+        cli_note_prose(d->params->cli, "%s", SILENCE_TEXT);
+    } else {
+        progress_event(d->progress, EVENT_WARNING, "NoOutput", SILENCE_TEXT);
+    }
+}
+
 static void on_status(void *ctx, const struct run_status *status)
 {
     progress_status(((struct drive *)ctx)->progress, status);
@@ -98,6 +145,7 @@ static void on_attempt(void *ctx, const struct attempt_row *row)
 static void on_record(void *ctx, const struct replica_id *id, const struct record *record)
 {
     struct drive *d = ctx;
+    (void)uv_timer_stop(&d->silence); /* always 0 */
     progress_record(d->progress, id, record);
     if (d->params->seen != NULL && try_seen_record(d->params->seen, id, record)) {
         (void)uv_timer_start(&d->enough, on_timer, 0, 0); /* fails only while it closes */
@@ -123,11 +171,14 @@ static void start_handles(struct drive *d)
     }
     (void)uv_timer_init(&d->loop, &d->timeout); /* always 0 */
     (void)uv_timer_init(&d->loop, &d->enough);
-    d->timeout.data = d->enough.data = d;
+    (void)uv_timer_init(&d->loop, &d->silence);
+    d->timeout.data = d->enough.data = d->silence.data = d;
     if (d->params->timeout_ms > 0) {
         (void)uv_timer_start(&d->timeout, on_timer, (uint64_t)d->params->timeout_ms, 0);
         uv_unref((uv_handle_t *)&d->timeout);
     }
+    (void)uv_timer_start(&d->silence, on_silence, SILENCE_MS, SILENCE_MS / 10); /* as `enough` */
+    uv_unref((uv_handle_t *)&d->silence);
     /* The run must survive a reader of our output that exits. */
     (void)signal(SIGPIPE, SIG_IGN);
 }
@@ -139,6 +190,7 @@ static void close_handles(struct drive *d)
     }
     uv_close((uv_handle_t *)&d->timeout, NULL);
     uv_close((uv_handle_t *)&d->enough, NULL);
+    uv_close((uv_handle_t *)&d->silence, NULL);
 }
 
 static int run_driver(struct drive *d, struct err *err)

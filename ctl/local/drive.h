@@ -21,6 +21,7 @@ struct drive_params {                /* all borrowed */
     int64_t timeout_ms;     /* 0: none */
     const char *prometheus; /* URL; NULL: none */
     struct try_seen *seen;  /* sees the run, and ends it once it knows enough; NULL: none */
+    const struct cli *cli;  /* with `seen`: prints what no progress shows */
 };
 
 /* Returns when no process of the run is left. -Exxx: the driver gave up (full disk, bad store). */

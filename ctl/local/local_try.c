@@ -120,6 +120,7 @@ static enum exit_code drive_small(const struct local_try *t, const struct run_de
         .benchworker = t->worker,
         .timeout_ms = t->options.timeout_ms,
         .seen = &trial->seen,
+        .cli = t->cli,
     };
     struct err err = {0};
     enum drive_end end = DRIVE_FINISHED;
