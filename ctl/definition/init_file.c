@@ -26,10 +26,22 @@ static const struct {
     {"jax.distributed", "jax", "the script names jax.distributed"},
     {"JAX_COORDINATOR_ADDRESS", "jax", "the script names JAX_COORDINATOR_ADDRESS"},
     {"torch.distributed", "torchrun", "the script names torch.distributed"},
+    {"from torch import distributed", "torchrun", "the script imports torch.distributed"},
     {"paddle.distributed", "paddle-fleet", "the script names paddle.distributed"},
     /* Quoted: other launchers have variables whose names end so. */
     {"\"WORLD_SIZE\"", "torchrun", "the script reads WORLD_SIZE"},
     {"'WORLD_SIZE'", "torchrun", "the script reads WORLD_SIZE"},
+    /* These train by torch.distributed without naming it. */
+    {"import accelerate", "torchrun", "the script imports accelerate"},
+    {"from accelerate", "torchrun", "the script imports accelerate"},
+    {"import transformers", "torchrun", "the script imports transformers"},
+    {"from transformers", "torchrun", "the script imports transformers"},
+    {"import lightning", "torchrun", "the script imports lightning"},
+    {"from lightning", "torchrun", "the script imports lightning"},
+    {"import pytorch_lightning", "torchrun", "the script imports pytorch_lightning"},
+    {"from pytorch_lightning", "torchrun", "the script imports pytorch_lightning"},
+    {"import deepspeed", "torchrun", "the script imports deepspeed"},
+    {"from deepspeed", "torchrun", "the script imports deepspeed"},
 };
 
 static bool is_mpi(const char *program)
