@@ -155,6 +155,15 @@ void init_put_scalar(struct buf *out, const char *text)
     buf_puts(out, quoted == NULL ? "\"?\"" : quoted);
 }
 
+void init_put_no_batch(struct buf *out, const char *role)
+{
+    buf_printf(out,
+               "    # batchSize: 32  # samples a step of each %s; without it figures are steps/s, "
+               "unless the\n"
+               "    #                # program prints samples/s\n",
+               role);
+}
+
 /* The words from i on that are one of torchrun's options about who takes part, which go before the
  * variables by which the profile says it. Returns 0 for another word. */
 static size_t rendezvous_words(const struct init_params *p, size_t i)
@@ -316,15 +325,64 @@ static void put_system(struct buf *out, const struct init_params *p, const char 
                shape.rule == NULL ? "torch-ddp" : shape.rule);
 }
 
+/* The option of the command that says how many samples a step has, of several the last; its value
+ * goes to *ret. NULL: there is no such option. Owned. In nccl-tests -b is a size in bytes, and the
+ * rates of several processes of a worker are added up. */
+static char *batch_option(const struct init_params *p, int64_t *ret)
+{
+    static const char *const names[] = {"-b",
+                                        "-bs",
+                                        "--batch",
+                                        "--batch-size",
+                                        "--per-device-train-batch-size",
+                                        "--micro-batch-size",
+                                        NULL};
+    char *found = NULL;
+    bool is_other = processes_each(p) != NULL;
+    for (size_t i = 1; i < p->n_words; i++) {
+        is_other = is_other || str_has_suffix(p->words[i - 1], "_perf");
+        const char *equals = strchr(p->words[i], '=');
+        _cleanup_(freep) char *name = xstrndup(p->words[i], strcspn(p->words[i], "="));
+        for (char *c = name; *c != '\0'; c++) {
+            *c = *c == '_' ? '-' : *c;
+        }
+        const char *value = equals != NULL ? equals + 1 : i + 1 < p->n_words ? p->words[i + 1] : "";
+        int64_t n;
+        if (!is_other && str_is_one_of(name, names) &&
+            parse_i64_in(value, 1, BATCH_SIZE_MAX, &n) == 0) {
+            free(found);
+            found = xasprintf("%.*s %s", (int)strlen(name), p->words[i], value);
+            *ret = n;
+        }
+    }
+    return found;
+}
+
+/* The batch is what the command says. Otherwise it is unknown, and nothing is guessed. */
+static void put_batch(struct buf *out, const struct init_params *p, const char *role)
+{
+    int64_t batch = 0;
+    _cleanup_(freep) char *option = batch_option(p, &batch);
+    const bool takes_it =
+        array_any(p->words, p->n_words, it, strstr(*it, "$(BENCHD_BATCH_SIZE)") != NULL);
+    if (takes_it) {
+        buf_printf(out, "    batchSize: 32  # samples a step of each %s, for the command\n", role);
+    } else if (option != NULL) {
+        buf_printf(out,
+                   "    batchSize: %lld  # samples a step of each %s; from %s of the command\n",
+                   (long long)batch, role, option);
+    } else {
+        init_put_no_batch(out, role);
+    }
+}
+
 static void put_rest(struct buf *out, const struct init_params *p, const char *name)
 {
     const bool has_servers = shape_of(p->profile).has_servers;
     buf_puts(out, "  workload:\n    model: ");
     init_put_scalar(out, name);
     buf_puts(out, "  # a name for the tables\n");
-    buf_printf(out,
-               "    batchSize: 32  # samples a step of each %s; must be what the program uses\n",
-               has_servers ? "trainer" : "worker");
+    put_batch(out, p, has_servers ? "trainer" : "worker");
     buf_printf(out, "    exchange: {kind: %s}\n", has_servers ? "PServer" : "AllReduce");
     buf_puts(out, has_servers ? "  sweep:\n    grid: {pservers: [1], trainers: [1, 2]}\n"
                                 "  roles:\n    trainer: {replicas: {from: trainers}}\n"

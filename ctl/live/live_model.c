@@ -30,7 +30,8 @@ void live_model_done(struct live_model *m)
 static double shown(const struct live_model *m, const struct point *point, enum summary_unit unit,
                     double rate, const char **ret_unit)
 {
-    const bool in_batches = unit == UNIT_SAMPLES && m->def->spec->unit == UNIT_OF_BATCHES;
+    const bool in_batches =
+        unit == UNIT_SAMPLES && m->def->spec->unit == UNIT_OF_BATCHES && point->batch_size > 0;
     *ret_unit = in_batches ? "batches" : summary_unit_names[unit];
     return in_batches ? rate / (double)point->batch_size : rate;
 }
@@ -65,7 +66,8 @@ static double trial_weight(const struct run_def *def, uint32_t point)
     double busy = (double)point_busy_threads(p);
     double cpus = def->cpus > 0 ? (double)def->cpus : busy;
     double crowding = busy > cpus ? busy / cpus : 1;
-    return (double)p->batch_size / (double)(p->threads > 0 ? p->threads : 1) * crowding;
+    const double batch = p->batch_size > 0 ? (double)p->batch_size : 1;
+    return batch / (double)(p->threads > 0 ? p->threads : 1) * crowding;
 }
 
 void live_model_restore(struct live_model *m, const struct attempt_row *row)

@@ -19,8 +19,6 @@
 #include "spec/name.h"
 #include "spec/spec_load.h"
 
-#define PROFILE_FALLBACK "none"
-
 static enum exit_code unknown_profile(const struct profiles *profiles, const char *name)
 {
     _cleanup_(freep) const char **names = xnew_array(const char *, profiles->list.len + 1);
@@ -66,7 +64,7 @@ static const char *choose_profile(const struct cli *cli, const char **ret_why)
                    : is_read    ? "nothing in the command or its script shows another"
                                 : "nothing in the command shows another; no script found";
     }
-    return guess == NULL ? PROFILE_FALLBACK : guess;
+    return guess == NULL ? PROFILE_NONE : guess;
 }
 
 /* What is printed can be used: a profile that cannot measure a free model is refused here. */
@@ -231,9 +229,9 @@ static void put_definition(struct buf *out, const struct manifest *p, const stru
     put_value(out, object, 8);
     buf_printf(out,
                "  workload:\n    model: %s  # a name for the tables\n"
-               "    batchSize: 32  # samples a step of each worker; must be what the program uses\n"
                "    exchange: {kind: AllReduce}\n",
                name);
+    init_put_no_batch(out, "worker");
     put_sweep(out, count_workers(profile, object));
     buf_puts(out, "  roles:\n    worker: {replicas: {from: workers}");
     const json_t *gpus =

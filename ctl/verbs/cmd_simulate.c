@@ -337,9 +337,10 @@ static json_t *point_json(const struct bounds *b, const struct point *p)
         {"trainers", json_integer(p->replicas[ROLE_TRAINER])},
         {"pservers", json_integer(p->replicas[ROLE_PSERVER])},
         {"workers", json_integer(p->replicas[ROLE_WORKER])},
-        {"batchSize", json_integer(p->batch_size)}, {"link", json_string(link)},
-        {"atMost", NUMBERS({"samplesPerSecond", it->bound.samples_per_s}, {"speedup", it->speedup},
-                           {"efficiency", it->efficiency})},
+        {"batchSize", p->batch_size > 0 ? json_integer(p->batch_size) : json_null()},
+        {"link", json_string(link)},
+        {"atMost", NUMBERS({"samplesPerSecond", p->batch_size > 0 ? it->bound.samples_per_s : NAN},
+                           {"speedup", it->speedup}, {"efficiency", it->efficiency})},
         {"secondsAtLeast",
          NUMBERS({"step", it->bound.step_s}, {"compute", s[BOUND_COMPUTE]},
                  {"replicaLink", s[BOUND_REPLICA_LINK]}, {"serverLink", s[BOUND_SERVER_LINK]},
@@ -396,7 +397,8 @@ static void put_table(struct sheet *s, const struct bounds *b)
     struct table *t = table_new();
     for (const struct point *p = points; p < points + n; p++) {
         const struct point_bound *it = &b->points[p->index];
-        struct figure x = figure(it->bound.samples_per_s, "samples/s");
+        struct figure x =
+            figure(it->bound.samples_per_s, p->batch_size > 0 ? "samples/s" : "steps/s");
         char link[LINK_TEXT_MAX];
         link_text(&p->link, link);
         x.batch = spec->unit == UNIT_OF_BATCHES ? p->batch_size : 0;
@@ -414,8 +416,12 @@ static void put_table(struct sheet *s, const struct bounds *b)
         if (has_links) {
             table_number(t, "LINK", "%s", link);
         }
-        table_number(t, "BATCH", "%lld", (long long)p->batch_size);
-        table_figure(t, x.batch > 0 ? "AT MOST BATCHES/S" : "AT MOST SAMPLES/S", &x);
+        table_known(t, "BATCH", p->batch_size > 0, "%lld", (long long)p->batch_size);
+        table_figure(t,
+                     x.batch > 0         ? "AT MOST BATCHES/S"
+                     : p->batch_size > 0 ? "AT MOST SAMPLES/S"
+                                         : "AT MOST STEPS/S",
+                     &x);
         table_percent(t, "EFFICIENCY", it->efficiency, false);
         put_times(t, it, has_trainers, !isnan(b->assumed.server_s_per_byte));
         table_text(t, "LIMIT", "%s", limit_of(it, p));

@@ -444,11 +444,13 @@ static void put_each_run(struct writing *w)
 static void put_point(struct expo *e, const struct daemon_run *run, const struct point_figures *p,
                       double value)
 {
-    char numbers[5][NUMBER_SIZE];
+    char numbers[5][NUMBER_SIZE] = {0};
     (void)snprintf(numbers[0], NUMBER_SIZE, "%u", p->point);
     (void)snprintf(numbers[1], NUMBER_SIZE, "%u", p->pservers);
     (void)snprintf(numbers[2], NUMBER_SIZE, "%u", p->trainers);
-    (void)snprintf(numbers[3], NUMBER_SIZE, "%lld", (long long)p->batch_size);
+    if (p->batch_size > 0) { /* else it is unknown, and the label is empty */
+        (void)snprintf(numbers[3], NUMBER_SIZE, "%lld", (long long)p->batch_size);
+    }
     (void)snprintf(numbers[4], NUMBER_SIZE, "%lld", (long long)p->threads);
     const struct expo_label labels[] = {
         {"run", run->name},         {"benchmark", run->benchmark}, {"system", p->system},

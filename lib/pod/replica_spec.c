@@ -247,7 +247,9 @@ static void add_workload(struct env *env, const struct spec *spec, const struct 
     env_set(env, "BENCHD_DATA", "%s%s%s",
             w->dataset == DATASET_OTHER ? w->dataset_other : schemes[w->dataset],
             w->dataset_path != NULL ? ":" : "", w->dataset_path != NULL ? w->dataset_path : "");
-    env_set(env, "BENCHD_BATCH_SIZE", "%lld", (long long)point->batch_size);
+    if (point->batch_size > 0) {
+        env_set(env, "BENCHD_BATCH_SIZE", "%lld", (long long)point->batch_size);
+    }
     env_set(env, "BENCHD_THREADS", "%lld", (long long)point->threads);
     env_set(env, "BENCHD_SEED", "%llu", (unsigned long long)w->seed);
     env_set(env, "BENCHD_EXCHANGE", "%s", point_exchange_name(spec, point));

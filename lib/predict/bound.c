@@ -19,9 +19,10 @@ static double compute_s(const struct run_def *def, const struct point *p,
 {
     const bool is_other =
         (a->is_of_layers && !is_native(def, p)) || (a->threads > 0 && a->threads != p->threads);
-    return is_other            ? NAN
-           : a->batch_size > 0 ? a->step_s * (double)p->batch_size / (double)a->batch_size
-                               : a->step_s;
+    return is_other             ? NAN
+           : a->batch_size == 0 ? a->step_s
+           : p->batch_size > 0  ? a->step_s * (double)p->batch_size / (double)a->batch_size
+                                : NAN;
 }
 
 /* Only benchworker is sure to train the model of the definition. */
@@ -63,7 +64,8 @@ struct bound_inputs bound_inputs_of(const struct run_def *def, const struct poin
     struct bound_inputs in = {
         .n_replicas = point_training_replicas(point),
         .batch_size = point->batch_size,
-        .is_scaled = a->batch_size > 0 && a->batch_size != point->batch_size,
+        .is_scaled =
+            a->batch_size > 0 && point->batch_size > 0 && a->batch_size != point->batch_size,
         .compute_s = compute_s(def, point, a),
         .latency_s = is_shaped ? (double)point->link.delay_ns / 1e9 : a->latency_s,
         .replica_bytes_per_s = (is_shaped ? bits : a->link_bits_per_s) / 8,
@@ -108,6 +110,7 @@ struct bound bound_of(const struct bound_inputs *in)
             b.limit = i;
         }
     }
-    b.samples_per_s = (double)in->n_replicas * (double)in->batch_size / b.step_s;
+    const double batch = in->batch_size > 0 ? (double)in->batch_size : 1;
+    b.samples_per_s = (double)in->n_replicas * batch / b.step_s;
     return b;
 }

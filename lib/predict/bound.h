@@ -37,7 +37,7 @@ struct bound_traffic { /* bytes of one replica in a step; NaN: unknown */
 };
 struct bound_inputs {    /* of a point */
     uint32_t n_replicas; /* trainers or workers */
-    int64_t batch_size;  /* samples of one of them in a step */
+    int64_t batch_size;  /* samples of one of them in a step; 0: unknown, and steps are counted */
     bool is_scaled;      /* the assumed step has another batch: its time is scaled by the ratio */
     double compute_s;    /* NaN: unknown */
     double latency_s, n_latencies;

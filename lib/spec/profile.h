@@ -15,6 +15,7 @@
 #include "spec/spec.h"
 
 #define PROFILE_NATIVE "benchworker"
+#define PROFILE_NONE "none" /* no variables by which processes find each other */
 
 struct profile { /* all owned */
     char *name;

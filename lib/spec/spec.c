@@ -2,6 +2,7 @@
 #include "spec/spec.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "base/str.h"
@@ -31,6 +32,27 @@ bool spec_has_profile(const struct spec *spec, const char *profile)
 bool spec_is_imported(const struct spec *spec)
 {
     return spec_has_profile(spec, PROFILE_IMPORTED);
+}
+
+static bool launch_names(const struct launch *launch, const char *text)
+{
+    return vec_any(&launch->command.words, it, strstr(*it, text) != NULL) ||
+           vec_any(&launch->args.words, it, strstr(*it, text) != NULL) ||
+           vec_any(&launch->env, it, strstr(it->value, text) != NULL);
+}
+
+bool system_names(const struct system *system, const char *text)
+{
+    return launch_names(&system->all_roles, text) ||
+           array_any(system->of_role, ROLE_COUNT, it, launch_names(it, text));
+}
+
+bool system_is_copies(const struct system *system)
+{
+    const bool has_peers = system->has_launcher || system->job != NULL ||
+                           system->rendezvous.vars.len > 0 || system_names(system, "_ADDRS)");
+    return str_eq(system->profile, PROFILE_NONE) && !has_peers &&
+           (system->exchange.kind == EXCHANGE_ALL_REDUCE || system->exchange.kind == EXCHANGE_NONE);
 }
 
 static bool shapes_link(const struct params *params)

@@ -132,7 +132,7 @@ struct workload {
     enum dataset_kind dataset;
     char *dataset_other; /* its name where it is DATASET_OTHER, else NULL */
     char *dataset_path;  /* NULL: none */
-    int64_t batch_size;  /* per trainer; 0: unknown, of old logs */
+    int64_t batch_size;  /* of each trainer or worker; 0 if it is not known */
     int64_t threads;     /* per trainer */
     uint64_t seed;
     enum compute compute;
@@ -274,6 +274,11 @@ bool spec_mixes_modes(const struct spec *spec);
 bool spec_knows_data(const struct spec *spec);
 /* Has some point links that are shaped? Only processes of one machine have. */
 bool spec_shapes_links(const struct spec *spec);
+/* Is the text a part of some command, argument or variable of the system? */
+bool system_names(const struct system *system, const char *text);
+/* Have its workers no way to find each other that benchd knows of? Then several of them are
+ * independent copies: nothing is exchanged, and they are no scaling of one program. */
+bool system_is_copies(const struct system *system);
 /* Does the system have replicas of the role? All have the same roles, but for a launcher. */
 bool spec_system_has_role(const struct spec *spec, const struct system *system, enum role role);
 /* A declared parameter; NULL: none, as for the built-in names. */

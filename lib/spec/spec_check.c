@@ -4,6 +4,7 @@
 #include "base/str.h"
 #include "base/vec_walk.h"
 #include "doc/json_pointer.h"
+#include "spec/profile.h"
 #include "spec/spec_internal.h"
 
 static bool has_unknown_name(const struct reading *r, const struct node *map)
@@ -213,14 +214,29 @@ static void check_roles(struct reading *r)
     }
 }
 
+/* The programs of benchworker and of profiles with a program train batches of this size. Others have
+ * one of their own: while it is not known, their figures are steps/s, unless they print samples/s. */
+static bool needs_batch(const struct reading *r, const struct system *system)
+{
+    const struct profile *p =
+        r->profiles == NULL ? NULL : profiles_find(r->profiles, system->profile);
+    return str_eq(system->profile, PROFILE_NATIVE) ||
+           system_names(system, "$(BENCHD_BATCH_SIZE)") ||
+           (p != NULL && array_any(p->commands, ROLE_COUNT, it, it->words.len > 0));
+}
+
 static void check_batch_size(struct reading *r)
 {
     struct place workload = place_get(&r->at, "workload");
     struct place place = place_get(&workload, "batchSize");
+    const struct system *system = vec_find(&r->spec->systems, it, needs_batch(r, it));
     if (workload.node != NULL && place.node == NULL && !is_swept_in(r, "batch_size") &&
-        !spec_is_imported(r->spec)) { /* a log may not say it */
-        reader_complain(r->diags, &place, "add 'batchSize: 64', or sweep batch_size",
-                        "required field 'batchSize' is missing, and batch_size is not swept");
+        system != NULL && !spec_is_imported(r->spec)) { /* a log may not say it */
+        reader_complain(
+            r->diags, &place, "add 'batchSize: 64', or sweep batch_size",
+            "system '%s' needs a batch size: required field 'batchSize' is missing, and "
+            "batch_size is not swept",
+            system->name);
     }
 }
 

@@ -115,6 +115,30 @@ class Init(cli.CliCase):
         self.assertIn("grid: {workers: [1, 2]}", text)
         self.assertEqual("mpi", self.line(text, "log"))
 
+    def test_a_batch_is_that_of_the_command(self):
+        """Nothing is guessed: without an option that says it the batch is unknown."""
+        rows = [
+            (["train.py", "-b", "8"], 8, "-b 8"), (["train.py", "-bs", "8"], 8, "-bs 8"), (["train.py", "--batch", "8"], 8, "--batch 8"),
+            (["train.py", "--batch-size", "128", "x"], 128, "--batch-size 128"), (["train.py", "--batch_size=12"], 12, "--batch_size 12"),
+            (["train.py", "--per_device_train_batch_size", "16"], 16, "--per_device_train_batch_size 16"),
+            (["./train", "--micro-batch-size=4"], 4, "--micro-batch-size 4"), (["train.py", "-b", "8", "-b", "9"], 9, "-b 9"),
+            (["train.py"], None, None), (["train.py", "-b"], None, None), (["train.py", "-b", "auto"], None, None),
+            (["train.py", "--batch-size=0"], None, None), (["train.py", "--batch-size-test", "8"], None, None),
+            (["all_reduce_perf", "-b", "8"], None, None), (["mpirun", "-np", "2", "all_reduce_perf", "-b", "8"], None, None),
+            (["torchrun", "--nproc_per_node=4", "train.py", "-b", "8"], None, None),
+            (["train.py", "--bs=$(BENCHD_BATCH_SIZE)"], 32, None),
+        ]
+        for words, batch, source in rows:
+            with self.subTest(" ".join(words)):
+                text, plan = self.init("--", *words)
+                if batch is None:
+                    self.assertIn("    # batchSize: 32  # samples a step of each worker; without it figures are steps/s", text)
+                    self.assertNotIn("    batchSize", text)
+                else:
+                    self.assertEqual(str(batch), self.line(text, "batchSize"))
+                    self.assertIn(f"; from {source} of the command\n" if source else ", for the command\n", text)
+                self.assertNotIn("batch_size 0", json.dumps(plan))
+
     def test_validate_says_what_pods_cannot_run(self):
         path = self.folder / "made.yaml"
         path.write_text(self.ctl("init", "--", "x").stdout, encoding="utf-8")

@@ -37,14 +37,14 @@ def rate_of_keras(log):
     """The bar has the mean of the epoch so far, and the first epoch compiles: the last bar of fit counts, and evaluate begins at 1 again."""
     bars = re.findall(r"(\d+)/60\x1b\[0m [^\r\n]* (\d+)ms/step", log.split("Epoch 2/2\n")[1])
     last = next((i for i, (before, now) in enumerate(itertools.pairwise(bars)) if int(now[0]) < int(before[0])), len(bars) - 1)
-    return 32 * 1000 / float(bars[last][1])
+    return 1000 / float(bars[last][1])
 
 
 def rate_of_rows(log):
     return statistics.harmonic_mean(measured(r"\[(\d+)/20\].* ([\d.]+) rows/s", log))
 
 
-# The environment that pip installs benchd into; samples/s of what one worker printed; does the first speak for all?
+# The environment that pip installs benchd into; the rate that one worker printed (steps/s of Keras); does the first speak for all?
 SCRIPTS = {"train": ("torch", rate_of_ddp, True), "fit": ("keras", rate_of_keras, False), "passes-sh": ("torch", rate_of_rows, False)}
 
 

@@ -70,6 +70,37 @@ TEST(roles_follow_the_exchange)
     }
 }
 
+/* benchworker needs a batch size, and so does a command that takes it. Other programs have their own,
+ * which may be unknown. */
+TEST(a_batch_may_be_unknown)
+{
+    static const char workload[] = "{model: m, exchange: {kind: AllReduce}}";
+    static const struct {
+        const char *system, *sweep;
+        bool is_wrong;
+    } rows[] = {
+        {"profile: other", NULL, false},
+        {"profile: benchworker", NULL, true},
+        {"profile: benchworker", "{grid: {workers: [1], batch_size: [4]}}", false},
+        {"profile: other, command: [a, --batch=$(BENCHD_BATCH_SIZE)]", NULL, true},
+        {"profile: other, args: [$(BENCHD_BATCH_SIZE)]", NULL, true},
+        {"profile: other, env: [{name: B, value: $(BENCHD_BATCH_SIZE)}]", NULL, true},
+        {"profile: other, roles: {worker: {command: [a, $(BENCHD_BATCH_SIZE)]}}", NULL, true},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        print_message("# %s\n", rows[i].system);
+        _cleanup_(freep) char *systems = xasprintf("[{name: mine, %s}]", rows[i].system);
+        _cleanup_(freep) char *text = compose(systems, workload, rows[i].sweep, NULL);
+        _cleanup_(freep) char *errors = definition_errors(text, NULL);
+        assert_int_equal(strstr(errors, "system 'mine' needs a batch size") != NULL,
+                         rows[i].is_wrong);
+        if (!rows[i].is_wrong && str_eq(rows[i].system, "profile: other")) {
+            _cleanup_(spec_freep) struct spec *spec = definition_load(text, NULL);
+            assert_int_equal(spec->workload.batch_size, 0);
+        }
+    }
+}
+
 #define SERVED_AND_REDUCED                                                                         \
     "[{name: served, profile: other}, "                                                            \
     "{name: reduced, profile: other, exchange: {kind: AllReduce}}]"
