@@ -38,12 +38,24 @@ static void begin_part(struct buf *out)
     buf_puts(out, out->len == 0 ? "" : "; ");
 }
 
+static bool is_of_copies(const struct layout *l, const struct curve *c)
+{
+    const uint32_t system = c->points.items[0]->point->system;
+    return system_is_copies(&l->result->def->spec->systems.items[system]);
+}
+
 /* ---- the verdict ---- */
 
-static void put_verdict(const struct curve *c, struct buf *out)
+static void put_verdict(const struct layout *l, const struct curve *c, struct buf *out)
 {
     const struct point_result *p = curve_widest(c);
     if (p == NULL) {
+        return;
+    }
+    if (is_of_copies(l, c)) {
+        buf_printf(out, "%u independent copies: ", size_of(p));
+        words_put_figure(&p->throughput, out);
+        buf_puts(out, " together, which is no scaling of one program");
         return;
     }
     const struct estimate *e = &p->efficiency.estimate;
@@ -155,9 +167,11 @@ void prose_scaling_add(struct texts *lines, const struct layout *l, bool is_full
     vec_each (const struct curve, c, &l->result->curves.list) {
         _cleanup_(buf_done) struct buf name = BUF_INIT, text = BUF_INIT;
         put_name(l, c, &name);
-        put_verdict(c, &text);
-        put_model(c, is_full, &text);
-        put_loss(c, &text);
+        put_verdict(l, c, &text);
+        if (!is_of_copies(l, c)) {
+            put_model(c, is_full, &text);
+            put_loss(c, &text);
+        }
         if (text.len > 0 && (++n <= SCALING_LINES_MAX || is_full)) {
             *vec_push(&lines->list) = xasprintf("%s%s", buf_cstr(&name), buf_cstr(&text));
         }

@@ -54,6 +54,10 @@ static void put_exchange(const struct spec *spec, const struct point *point, str
 {
     char suffix[EXCHANGE_SUFFIX_MAX];
     exchange_suffix(&spec->systems.items[point->system].exchange, suffix);
+    if (system_is_copies(&spec->systems.items[point->system])) {
+        buf_puts(out, "; several workers are independent copies, which exchange nothing");
+        return;
+    }
     if (point->exchange == EXCHANGE_NONE) {
         buf_puts(out, "; no exchange of gradients");
         return;

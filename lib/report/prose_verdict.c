@@ -88,7 +88,7 @@ static void put_fastest(struct sheet *s, const struct layout *l, const struct ch
 static void put_widest(struct sheet *s, const struct layout *l, const struct choice *c)
 {
     const struct point_result *p = c->widest;
-    if (p == NULL) {
+    if (p == NULL || system_is_copies(&l->result->def->spec->systems.items[p->point->system])) {
         return;
     }
     const struct estimate *e = &p->efficiency.estimate;

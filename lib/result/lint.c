@@ -48,6 +48,7 @@ const char *const warning_code_names[] = {
     [WARNING_PARTIAL_GANG] = "PartialGang",
     [WARNING_WARMUP_COUNTED] = "WarmupCounted",
     [WARNING_ONE_WITNESS] = "OneWitness",
+    [WARNING_COPIES] = "IndependentCopies",
 };
 
 __attribute__((format(printf, 3, 4))) static void warn(struct result *r, enum warning_code code,
@@ -128,6 +129,25 @@ static void lint_kind(struct result *r)
         warn(r, WARNING_IMPORTED,
              "imported: the figures were read from old logs; machine, build and what else ran "
              "there are unknown");
+    }
+}
+
+static void lint_copies(struct result *r)
+{
+    vec_each (const struct system, system, &r->def->spec->systems) {
+        uint32_t most = 1;
+        result_each_swept (p, r) {
+            const bool is_own = &r->def->spec->systems.items[p->point->system] == system;
+            const uint32_t n = is_own ? point_training_replicas(p->point) : 0;
+            most = n > most ? n : most;
+        }
+        if (most > 1 && system_is_copies(system)) {
+            warn(r, WARNING_COPIES,
+                 "%u independent copies of %s: profile none gives them no way to find each other. "
+                 "Write the profile of its framework; or its exchange by a name, such as {kind: "
+                 "Ring}, if it reads BENCHD_WORKER_ADDRS",
+                 most, system->name);
+        }
     }
 }
 
@@ -610,6 +630,7 @@ void result_lint(struct result *r)
 {
     lint_rehearsal(r);
     lint_kind(r);
+    lint_copies(r);
     lint_time(r);
     lint_units(r);
     lint_counted_warmup(r);

@@ -301,6 +301,7 @@ enum warning_code {
     WARNING_PARTIAL_GANG,
     WARNING_WARMUP_COUNTED,
     WARNING_ONE_WITNESS,
+    WARNING_COPIES,
 };
 extern const char *const warning_code_names[]; /* "OneTrial", ...; in lint.c */
 struct warning {

@@ -122,6 +122,47 @@ class Systems(cli.CliCase):
         plan = self.ctl("plan", path, "--local").stdout
         self.assertRegex(plan, r"(?m)^POINT .* WORKERS +THREADS")
 
+    COPY = "i=0; while [ $i -lt 30 ]; do i=$((i+1)); echo \"step $i took 20.0 ms ${BENCHD_BATCH_SIZE-no batch}\"; sleep 0.02; done"
+
+    def ran(self, change=lambda text: text):
+        """A definition of a shell loop, its run of one trial a point, and the page of the run."""
+        text = self.ctl("init", "--name", "loop", "--", "sh", self.file("loop.sh", self.COPY)).stdout
+        rule = "{lines: [{kind: Step, pattern: 'step (?<step>) took (?<step_ms>) ms'}]}"
+        path = self.file("loop.yaml", change(text.replace("# log: torch-ddp", f"log: {rule}")))
+        table = self.ctl("run", path, "--local", "--repeats", "1", "-q", "--store", self.store).stdout
+        page = self.ctl("report", "latest", "--store", self.store, "-o", "html").stdout
+        return path, " ".join(table.split()), re.sub(r"<[^>]*>", "", page)
+
+    def test_copies_are_no_scaling(self):
+        _, table, page = self.ran()
+        for text in (table, page):
+            self.assertRegex(text, r"2 independent copies: [\d.]+ steps/s together, which is no scaling of one program")
+            self.assertIn("2 independent copies of loop: profile none gives them no way to find each other", text)
+            self.assertNotRegex(text, r"2 workers: [\d.]+x")
+        self.assertIn("; several workers are independent copies", page)
+        self.assertNotIn("all-reduce", page)
+        for old, new in (("kind: AllReduce", "kind: Ring"), ("profile: none", "profile: torchrun"),
+                         ("command: [sh,", "env: [{name: A, value: $(BENCHD_WORKER_ADDRS)}]\n    command: [sh,")):
+            with self.subTest(new):
+                _, table, page = self.ran(lambda text, old=old, new=new: text.replace(old, new, 1))
+                self.assertRegex(table, r"2 workers: [\d.]+x")
+                self.assertNotIn("independent copies", table + page)
+
+    def test_an_unknown_batch(self):
+        """Steps are counted, and no samples are made up."""
+        path, table, page = self.ran()
+        self.assertIn("WORKERS STEPS/S ", table)
+        self.assertNotIn("samples/s", table + page)
+        result = json.loads(self.ctl("results", "latest", "--store", self.store, "-o", "json").stdout)
+        self.assertEqual([(None, "steps/s")] * 2, [(p["batchSize"], p["throughput"]["unit"]) for p in result["points"]])
+        log = self.ctl("logs", "latest", "--store", self.store, "--point", "0").stdout
+        self.assertIn("ms no batch\n", log)
+        bound = self.ctl("simulate", path, "--step-time", "20", "--bytes", "1", "--link", "1gbit").stdout
+        self.assertRegex(bound, r"(?m)^POINT +WORKERS +BATCH +AT MOST STEPS/S .*\n0 +1 +- +50\.00 ")
+        points = json.loads(self.ctl("simulate", path, "--step-time", "20", "-o", "json").stdout)["points"]
+        self.assertEqual([(None, None)] * 2, [(p["batchSize"], p["atMost"]["samplesPerSecond"]) for p in points])
+        self.assertIn("Throughput: steps/s", self.ctl("compare", "latest", "latest", "--store", self.store, code=15).stdout)
+
     def test_a_lost_exchange_is_a_failure(self):
         script = TRAIN.replace("total = all_reduce", "rank and sys.exit(3); total = all_reduce")
         path = self.file("ddp.yaml", DEFINITION % self.file("train.py", script))
