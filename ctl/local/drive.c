@@ -90,7 +90,7 @@ static void on_timer(uv_timer_t *timer)
     }
 }
 
-/* Do all trainers and workers of foreign programs run, and has none printed anything for a while? */
+/* Do all trainers and workers of other programs run, and has none printed for a while? */
 static bool is_silent(const struct drive *d, const struct observed_replica *replicas, size_t n)
 {
     const struct run_def *def = d->params->progress.def;

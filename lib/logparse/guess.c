@@ -64,8 +64,9 @@ int log_guess_try(const struct log_rule *rule, const char *text, size_t len,
     return has_figure ? 0 : is_refused ? -EBADMSG : -ENOENT;
 }
 
-/* The time of a whole run is printed by many programs: any other figure says more. A figure that the
- * pace of its lines confirms comes before one that nothing confirms, and samples before steps. */
+/* The time of a whole run is printed by many programs: any other figure says more. A figure that
+ * the pace of its lines confirms comes before one that nothing confirms, and samples before
+ * steps. */
 static bool is_better(const struct log_guess *a, const struct log_guess *b)
 {
     const bool a_is_run = a->unit == UNIT_RUNS, b_is_run = b->unit == UNIT_RUNS;

@@ -18,8 +18,9 @@ struct log_guess {
     char why[256]; /* of Withheld: what speaks against the figure; else "" */
 };
 /* The rule that reads most lines; of several, the one whose patterns say most of these lines. One
- * whose figure its pace confirms comes first, and one whose figure it contradicts comes last. -EBADMSG: its figure is withheld; -ENOENT: none
- * finds a throughput. `who`: of the replica; its rule and on_figure are not read. */
+ * whose figure its pace confirms comes first, and one whose figure it contradicts comes last.
+ * -EBADMSG: its figure is withheld; -ENOENT: none finds a throughput. `who`: of the replica; its
+ * rule and on_figure are not read. */
 int log_guess_rule(const char *text, size_t len, const struct log_parser_params *who,
                    struct log_guess *ret);
 

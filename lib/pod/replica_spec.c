@@ -379,8 +379,9 @@ static void add_rendezvous(struct env *env, const struct run_def *def, const str
     }
 }
 
-/* Python holds back up to 8 KiB of what it prints to a pipe, and a program that prints a line a second
- * would show nothing for minutes. Without effect on other programs. The definition's value counts. */
+/* Python holds back up to 8 KiB of what it prints to a pipe, and a program that prints a line a
+ * second would show nothing for minutes. It has no effect on other programs. The definition's value
+ * counts. */
 static void add_unbuffered(struct env *env, const json_t *container)
 {
     static const char name[] = "PYTHONUNBUFFERED";

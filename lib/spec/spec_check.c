@@ -214,8 +214,9 @@ static void check_roles(struct reading *r)
     }
 }
 
-/* The programs of benchworker and of profiles with a program train batches of this size. Others have
- * one of their own: while it is not known, their figures are steps/s, unless they print samples/s. */
+/* The programs of benchworker and of profiles with a program train batches of this size. Others
+ * have one of their own: while it is not known, their figures are steps/s, unless they print
+ * samples/s. */
 static bool needs_batch(const struct reading *r, const struct system *system)
 {
     const struct profile *p =

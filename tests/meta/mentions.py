@@ -28,6 +28,7 @@ NOT_OURS = {
     "cmocka.h": "a library",
     "nccl.h": "a library",
     "work.c": "a program of a page, which its reader types",
+    "llm.c": "a project of that name",
     "nvml.h": "a library",
     "cuda.h": "a library",
 }

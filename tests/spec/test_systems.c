@@ -70,8 +70,8 @@ TEST(roles_follow_the_exchange)
     }
 }
 
-/* benchworker needs a batch size, and so does a command that takes it. Other programs have their own,
- * which may be unknown. */
+/* benchworker needs a batch size, and so does a command that takes it. Other programs have their
+ * own, which may be unknown. */
 TEST(a_batch_may_be_unknown)
 {
     static const char workload[] = "{model: m, exchange: {kind: AllReduce}}";
