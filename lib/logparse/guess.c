@@ -36,8 +36,7 @@ int log_guess_try(const struct log_rule *rule, const char *text, size_t len,
     params.on_figure = on_figure;
     params.ctx = &count;
     struct log_parser *p = log_parser_new(&params);
-    log_parser_feed(p, LOG_STDOUT, text, len, 0);
-    log_parser_end(p, 0);
+    log_parser_read(p, text, len);
     const struct log_reading *reading = log_parser_reading(p);
     struct log_result result;
     const bool has_figure = log_parser_result(p, &result) == 0;

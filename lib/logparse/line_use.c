@@ -1,12 +1,14 @@
 /* See line_use.h. */
 #include "logparse/line_use.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/ascii.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/vec_walk.h"
+#include "logparse/pattern.h"
 
 #define HEAD_MAX 200 /* bytes of a line in which its words count */
 #define WORD_SIZE 24
@@ -168,4 +170,33 @@ bool log_names_evaluation(const char *text)
         }
     }
     return false;
+}
+
+const char *log_scope_words(const char *line)
+{
+#define THINGS "(samples?|images?|imgs?|examples?|sequences?|seqs?|tokens?|toks?|words?|rows?)"
+#define PLACES "(gpu|device|worker|rank|replica|process|chip)"
+    static const struct {
+        const char *scope, *pattern;
+    } rows[] = {
+        {"Each", "(?i)(\\bper|_per|/)[-_ ]*" PLACES "s?(?![a-z])"},
+        {"Job", "(?i)(?<![a-z])(total|global|aggregate|overall|all)[-_ ]*"
+                "(throughput|speed|" THINGS "[-_ ]*(/|per))"},
+        {"Job", "(?i)/ *s(ec(ond)?s?)?[ ([]+(in )?(total|global|((over|across|of|on) )?all\\b)"},
+    };
+    struct log_matcher *matcher = log_matcher_new();
+    const char *scope = NULL;
+    for (size_t i = 0; i < COUNT_OF(rows) && scope == NULL; i++) {
+        struct log_pattern *pattern = NULL;
+        struct log_match match;
+        size_t offset;
+        const int r = log_pattern_new(rows[i].pattern, &pattern, &offset, NULL);
+        assert(r == 0); /* they are constant */
+        (void)r;
+        const bool is_so = log_matcher_run(matcher, pattern, line, strlen(line), &match) > 0;
+        scope = is_so ? rows[i].scope : NULL;
+        log_pattern_free(pattern);
+    }
+    log_matcher_free(matcher);
+    return scope;
 }

@@ -25,5 +25,8 @@ bool log_is_evaluation_at(const char *line, size_t at);
 /* Is it the progress bar of what comes before training, as the datasets library prints it: "Map:
  * 100%|##| 10/10 [00:05<00:00, 9876.5 examples/s]"? */
 bool log_is_preparation(const char *line, size_t len);
+/* What the words of a line say of its rate: "Job" for "total throughput" and the like, "Each" for
+ * "per GPU"; NULL: nothing. Static. */
+const char *log_scope_words(const char *line);
 /* A text, such as a rule's pattern, that names an evaluation itself. */
 bool log_names_evaluation(const char *text);

@@ -150,3 +150,15 @@ enum log_witness log_pace_ask(const struct log_pace *p, double *ret_ratio)
     }
     return p->is_uncounted ? LOG_WITNESS_NO_COUNT : LOG_WITNESS_DISAGREES;
 }
+
+double log_pace_error(const struct log_pace *p)
+{
+    const double ratio = p->observed_s / p->stated_s, n = p->n_gaps;
+    double squares = 0, stated_s = 0;
+    for (uint32_t i = 0; i < p->n_gaps; i++) {
+        const double distance_s = p->gaps[i].observed_s - ratio * p->gaps[i].stated_s;
+        squares += distance_s * distance_s;
+        stated_s += p->gaps[i].stated_s;
+    }
+    return n < 2 ? NAN : sqrt(squares * n / (n - 1)) / (ratio * stated_s);
+}

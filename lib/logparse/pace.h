@@ -55,3 +55,5 @@ double log_median(const double *values, size_t n); /* NaN: none */
 /* *ret_ratio: the stated rate over the pace, or, with NO_BATCH, the units of a step that follow
  * from both; NaN where no pace exists. */
 enum log_witness log_pace_ask(const struct log_pace *p, double *ret_ratio);
+/* The standard error of that ratio, as a part of it, by the spread of the gaps; NaN: unknown. */
+double log_pace_error(const struct log_pace *p);

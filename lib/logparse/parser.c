@@ -569,6 +569,23 @@ void log_parser_feed(struct log_parser *p, enum log_stream stream, const char *d
     log_lines_feed(&p->streams[stream], data, len);
 }
 
+void log_parser_read(struct log_parser *p, const char *text, size_t len)
+{
+    const struct log_arrivals *a = p->params.arrivals;
+    const char *at = text, *end = text + len;
+    int64_t t_ns = 0;
+    for (size_t i = 0; a != NULL && i < a->n; i++) {
+        const char *part_end = a->text + a->parts[i].end < end ? a->text + a->parts[i].end : end;
+        t_ns = a->parts[i].t_ns;
+        if (part_end > at) {
+            log_parser_feed(p, LOG_STDOUT, at, (size_t)(part_end - at), t_ns);
+            at = part_end;
+        }
+    }
+    log_parser_feed(p, LOG_STDOUT, at, (size_t)(end - at), t_ns);
+    log_parser_end(p, t_ns);
+}
+
 void log_parser_end(struct log_parser *p, int64_t t_ns)
 {
     p->now_ns = t_ns;

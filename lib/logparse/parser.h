@@ -22,6 +22,16 @@ enum log_stream { LOG_STDOUT, LOG_STDERR };
 #define LOG_STREAM_COUNT 2
 #define LOG_MAX_RANKS 4096
 
+/* An output that is read again, with the time at which each part of it arrived. */
+struct log_arrivals {
+    const char *text; /* borrowed */
+    const struct log_arrival {
+        size_t end; /* offset in `text` */
+        int64_t t_ns;
+    } * parts; /* borrowed */
+    size_t n;
+};
+
 struct log_parser_params {
     const struct log_rule *rule; /* borrowed */
     enum role role;
@@ -33,6 +43,7 @@ struct log_parser_params {
      * for the rest of the log, and there is no result. NULL: it may take any time. */
     int64_t (*cpu_ns)(void);
     void *ctx;
+    const struct log_arrivals *arrivals; /* for log_parser_read; NULL if the times are unknown */
 };
 
 struct log_parser;
@@ -43,6 +54,9 @@ void log_parser_feed(struct log_parser *p, enum log_stream stream, const char *d
                      int64_t t_ns);
 /* The streams have ended. */
 void log_parser_end(struct log_parser *p, int64_t t_ns);
+/* Feeds a whole output that was collected before, or a part of it, and ends the streams. Its time
+ * is that of `arrivals`, whose text it is in, or else 0. */
+void log_parser_read(struct log_parser *p, const char *text, size_t len);
 
 /* ---- in verdict.c ---- */
 

@@ -71,6 +71,32 @@ void log_reading_add(struct log_reading *r, enum log_use use, double total, uint
     s->end = value;
 }
 
+void log_reading_format(const struct log_reading *r, struct buf *out)
+{
+    static const char *const names[LOG_USE_COUNT] = {"steps",       "warm-up",    "summary",
+                                                     "information", "evaluation", "preparation",
+                                                     "other",       "refused"};
+    const char *separator = "  lines: ";
+    for (int use = 0; use < LOG_USE_COUNT; use++) {
+        uint64_t n = 0;
+        vec_each (const struct log_span, span, &r->spans) {
+            n += (int)span->use == use ? span->n : 0;
+        }
+        if (n > 0) {
+            buf_printf(out, "%s%s %llu", separator, names[use], (unsigned long long)n);
+            separator = ", ";
+        }
+    }
+    if (r->n_lines > r->n_read) {
+        buf_printf(out, "%snot read %llu", separator, (unsigned long long)(r->n_lines - r->n_read));
+    }
+    buf_printf(out, "\n  verdict: %.6g %s/s", r->rate, r->unit);
+    if (r->verdict == LOG_VERDICT_AGREES) {
+        buf_printf(out, "; by the arrival of its lines %.6g %s/s: they agree", r->pace, r->unit);
+    }
+    buf_printf(out, "%s%s\n", r->why == NULL ? "" : "; ", r->why == NULL ? "" : r->why);
+}
+
 /* ---- JSON ---- */
 
 static json_t *real_or_null(double v)
@@ -137,7 +163,10 @@ static bool read_span(const json_t *json, struct log_span *s)
 int log_reading_of_json(const json_t *json, struct log_reading *ret)
 {
     int verdict, witness, unit;
-    *ret = (struct log_reading){.rate = real_of(json, "rate"), .pace = real_of(json, "pace")};
+    *ret = (struct log_reading){.rate = real_of(json, "rate"),
+                                .pace = real_of(json, "pace"),
+                                .step_units = NAN,
+                                .step_error = NAN};
     bool is_good = read_name(json, "verdict", log_verdict_names, LOG_VERDICT_COUNT, &verdict) &&
                    read_name(json, "witness", log_witness_names, LOG_WITNESS_COUNT, &witness) &&
                    count_of(json, "lines", &ret->n_lines) && count_of(json, "read", &ret->n_read);

@@ -40,8 +40,11 @@ struct log_reading {
     /* The result; set by log_reading_conclude. */
     enum log_verdict verdict;
     enum log_witness witness;
-    double rate;      /* units/s, as stated; NaN: none */
-    double pace;      /* units/s, by the arrival of lines; NaN: none */
+    double rate; /* units/s, as stated; NaN: none */
+    double pace; /* units/s, by the arrival of lines; NaN: none */
+    /* Units of a step, or of a line that numbers no step, by rate and pace, of one process; and
+     * the standard error, as a part of it. NaN: no pace. They are not stored. */
+    double step_units, step_error;
     const char *unit; /* "samples"; static */
     char *why;        /* of a verdict that is not Agrees: one sentence; owned; NULL: none */
 };
@@ -51,6 +54,8 @@ void log_reading_add(struct log_reading *r, enum log_use use, double total, uint
                      double value);
 /* The steps of other totals than this one are of another loop. */
 void log_reading_choose(struct log_reading *r, double total);
+/* Two lines: what the lines were taken for, and the verdict with both numbers. */
+void log_reading_format(const struct log_reading *r, struct buf *out);
 /* Owned. Its members have the names of these structs; what is not known is null. */
 json_t *log_reading_to_json(const struct log_reading *r);
 /* Reads what log_reading_to_json wrote; -EINVAL: it is something else. */

@@ -187,7 +187,8 @@ static void put_remedy(const struct log_parser *p, const struct log_result *r, d
         fabs(ratio / trainers - 1) < 0.1) {
         buf_printf(out, "; a rate of all %.0f together would agree: write 'scope: Job'", trainers);
     } else if (is_of_batch && samples >= 0.97 && fabs(samples / nearbyint(samples) - 1) < 0.03) {
-        buf_printf(out, "; a batch of %.0f instead of %.0f would agree", nearbyint(samples), batch);
+        buf_printf(out, "; a batch of %.0f instead of %.0f would agree: write 'batchSize: %.0f'",
+                   nearbyint(samples), batch, nearbyint(samples));
     }
 }
 
@@ -205,6 +206,9 @@ static void compare_witnesses(struct log_parser *p, const struct log_result *res
     r->witness = log_pace_ask(&result->tally->pace, &ratio);
     const bool is_per_batch = r->witness == LOG_WITNESS_NO_BATCH;
     r->pace = is_per_batch ? NAN : r->rate / ratio;
+    const struct log_tally *t = result->tally;
+    r->step_units = ratio * (is_per_batch || t->has_unknown_units ? 1 : t->units / t->steps);
+    r->step_error = log_pace_error(&t->pace);
     if (r->witness == LOG_WITNESS_DISAGREES) {
         _cleanup_(buf_done) struct buf why = BUF_INIT;
         buf_printf(&why,
@@ -219,7 +223,13 @@ static void compare_witnesses(struct log_parser *p, const struct log_result *res
     r->why = reason == NULL ? NULL : xasprintf("one witness: %s", reason);
     if (is_per_batch) {
         free(r->why);
-        r->why = xasprintf("one witness: by rate and pace a step has %.4g %s", ratio, r->unit);
+        const double whole = nearbyint(ratio);
+        const bool is_batch = result->unit == UNIT_SAMPLES && whole >= 1 &&
+                              result->line->scope != LOG_SCOPE_JOB &&
+                              fabs(ratio / whole - 1) < fmin(0.03, 0.3 / whole);
+        _cleanup_(freep) char *write = xasprintf(": write 'batchSize: %.0f'", whole);
+        r->why = xasprintf("one witness: by rate and pace a step has %.4g %s%s", ratio, r->unit,
+                           is_batch ? write : "");
     }
 }
 
@@ -266,7 +276,7 @@ void log_conclude(struct log_parser *p)
     struct log_reading *r = &p->reading;
     struct log_result result;
     r->n_lines = p->n_lines;
-    r->rate = r->pace = NAN;
+    r->rate = r->pace = r->step_units = r->step_error = NAN;
     if (p->mllog != NULL || lines_result(p, &result) < 0) {
         return;
     }

@@ -83,6 +83,13 @@ static void on_record(void *ctx, const struct replica_id *id, const struct recor
     }
 }
 
+static void on_output(void *ctx, const struct replica_id *id, const struct replica_text *text)
+{
+    struct driver *d = ctx;
+    const struct driver_events *events = &d->pass.params.events;
+    events->output(events->ctx, id, text);
+}
+
 int driver_new(const struct driver_params *params, struct driver **ret, struct err *err)
 {
     struct driver *d = xnew(struct driver);
@@ -96,6 +103,7 @@ int driver_new(const struct driver_params *params, struct driver **ret, struct e
     struct launcher *launcher = params->launcher;
     launcher->on_change = on_change;
     launcher->on_record = on_record;
+    launcher->on_output = params->events.output == NULL ? NULL : on_output;
     launcher->ctx = d;
     d->pass.packer = attempt_packer_new(params->loop, launcher, params->store, on_change, d);
     (void)uv_timer_init(params->loop, &d->timer); /* never fails */
@@ -164,5 +172,6 @@ void driver_free(struct driver *d)
     d->is_over = true;
     d->pass.params.launcher->on_change = NULL;
     d->pass.params.launcher->on_record = NULL;
+    d->pass.params.launcher->on_output = NULL;
     uv_close((uv_handle_t *)&d->timer, on_timer_closed);
 }

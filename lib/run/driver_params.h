@@ -26,6 +26,7 @@ struct driver_events {
     /* The run is final or suspended, or the driver gave up; driver_finish says which. */
     void (*done)(void *ctx);
     void *ctx;
+    void (*output)(void *ctx, const struct replica_id *id, const struct replica_text *text);
 };
 
 struct driver_params {

@@ -33,6 +33,14 @@ struct replica_output {
     int64_t measured_to_unix_ms;
 };
 
+/* A part of an output, as it arrived. Borrowed. */
+struct replica_text {
+    bool is_stderr;
+    const char *data;
+    size_t len;
+    int64_t t_ns;
+};
+
 /* The members of one attempt. */
 struct gang_spec {
     struct attempt_id attempt;
@@ -93,6 +101,9 @@ struct launcher {
     const struct launcher_ops *ops;
     void (*on_change)(void *ctx); /* set by the driver: some replica has changed */
     void (*on_record)(void *ctx, const struct replica_id *id, const struct record *record);
+    /* Set by the driver, or NULL: a local process has printed this, at `t_ns` of the monotonic
+     * clock. */
+    void (*on_output)(void *ctx, const struct replica_id *id, const struct replica_text *text);
     void *ctx;
     /* Set by the driver: the results of what is removed from now on are not wanted, so it gets
      * little time to end. */

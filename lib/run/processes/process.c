@@ -158,6 +158,19 @@ static void stream_close(struct process_stream *s)
     }
 }
 
+static void take_output(struct process *p, enum capture_stream which, const char *data, size_t len)
+{
+    const struct replica_text text = {which == CAPTURE_STDERR, data, len, clock_monotonic_ns()};
+    p->output_unix_ms = clock_steady_unix_ms();
+    capture_feed(&p->capture, which, data, len);
+    if (p->launcher->on_output != NULL && !p->is_removed) {
+        p->launcher->on_output(p->launcher->ctx, &p->id, &text);
+    }
+    if (p->log != NULL) {
+        log_reader_feed(p->log, text.is_stderr ? LOG_STDERR : LOG_STDOUT, data, len, text.t_ns);
+    }
+}
+
 /* Reads at most `budget` bytes. False: the stream has ended, or nothing more is there now. */
 static bool stream_read(struct process_stream *s, size_t budget)
 {
@@ -174,12 +187,7 @@ static bool stream_read(struct process_stream *s, size_t budget)
             stream_close(s);
             return false;
         }
-        s->owner->output_unix_ms = clock_steady_unix_ms();
-        capture_feed(&s->owner->capture, s->which, chunk, (size_t)n);
-        if (s->owner->log != NULL) {
-            log_reader_feed(s->owner->log, s->which == CAPTURE_STDOUT ? LOG_STDOUT : LOG_STDERR,
-                            chunk, (size_t)n, clock_monotonic_ns());
-        }
+        take_output(s->owner, s->which, chunk, (size_t)n);
         budget -= (size_t)n < budget ? (size_t)n : budget;
     }
     return true;

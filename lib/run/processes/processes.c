@@ -430,6 +430,7 @@ static void processes_free(struct launcher *launcher)
     }
     l->base.on_change = NULL;
     l->base.on_record = NULL;
+    l->base.on_output = NULL;
     remove_all(l);
     vec_each (struct process *, p, &l->dying) {
         child_signal(&(*p)->child, CHILD_KILL); /* all first, so that they end side by side */
