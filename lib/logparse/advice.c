@@ -4,10 +4,23 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/ascii.h"
+#include "base/mem.h"
 #include "base/str.h"
+#include "base/text.h"
+#include "base/vec_walk.h"
 #include "logparse/guess.h"
+#include "logparse/line_use.h"
+#include "logparse/lines.h"
 #include "logparse/miss.h"
+#include "logparse/number_role.h"
 #include "logparse/suggest.h"
+
+#define NUMBERED_LINES 3 /* fewer have no time between them that is worth a rule */
+#define LABEL_MAX 24     /* bytes of text before a number that a pattern has */
+#define BUFFERED                                                                                   \
+    "a program that writes to a pipe may keep its output in a buffer: run it with "                \
+    "PYTHONUNBUFFERED=1, python3 -u or stdbuf -oL, or let it flush each line"
 
 /* The last bytes, from the beginning of a line. */
 static const char *tail_of(const char *text, size_t *len)
@@ -29,6 +42,113 @@ static void put_found(const struct log_guess *guess, struct buf *out)
                guess->n_lines == 1 ? "" : "s", guess->rate, summary_unit_names[guess->unit]);
 }
 
+/* ---- lines without a known figure ---- */
+
+/* Text that a pattern matches, in a YAML text with single quotes. */
+static void put_literal(struct buf *out, const char *text, size_t len)
+{
+    for (size_t i = 0; i < len; i++) {
+        const bool is_blank = text[i] == ' ' || text[i] == '\t';
+        if (is_blank && (i == 0 || text[i - 1] == ' ' || text[i - 1] == '\t')) {
+            continue;
+        }
+        buf_puts(out, is_blank                                      ? " +"
+                      : text[i] == '\''                             ? "'"
+                      : strchr("\\^$.[]|()?*+{}#", text[i]) != NULL ? "\\"
+                                                                    : "");
+        if (!is_blank) {
+            buf_putc(out, text[i]);
+        }
+    }
+}
+
+struct likely {                     /* of all lines */
+    uint64_t n, n_numbered, number; /* lines; lines that number a step; the likeliest one */
+    bool is_named;                  /* words in that line say that its number is a speed */
+    struct buf numbered, pattern;   /* the patterns of the last one and of the likeliest one */
+    char value[32];                 /* the number in it */
+};
+
+/* A number with words before it may be the figure, and surely if they name a speed. */
+static void take_number(struct likely *l, const char *line, size_t from, struct number_role *piece)
+{
+    const size_t label = piece->number - from < LABEL_MAX ? piece->number - from : LABEL_MAX;
+    const char *text = line + piece->number - label;
+    _cleanup_(freep) char *words = xstrndup(text, label);
+    const bool is_named = strcasestr(words, "throughput") != NULL ||
+                          strcasestr(words, "speed") != NULL || strstr(words, "/s") != NULL;
+    if (is_named || (!l->is_named && array_any(text, label, c, ascii_is_letter(*c)))) {
+        l->is_named = is_named;
+        l->number = l->n;
+        buf_clear(&l->pattern);
+        put_literal(&l->pattern, text, label);
+        text_put(l->value, sizeof(l->value), "%.*s", (int)piece->number_len, line + piece->number);
+    }
+}
+
+static void on_likely(void *ctx, const char *line, size_t len)
+{
+    struct likely *l = ctx;
+    struct number_role piece, step = {0};
+    int64_t rank;
+    const size_t prefix = log_prefix_len(line, len, &rank);
+    size_t from = 0;
+    l->n++;
+    line += prefix;
+    len -= prefix;
+    if (log_is_preparation(line, len) || log_is_evaluation(line, len)) {
+        return;
+    }
+    for (size_t at = 0; number_role_next_number(line, len, &at, &piece); from = at) {
+        number_role_read(line, len, &piece);
+        if (piece.group == LOG_STEP && piece.score > 0) {
+            step = step.score > piece.score ? step : piece;
+        } else {
+            take_number(l, line, from, &piece);
+        }
+    }
+    if (step.score > 0) {
+        l->n_numbered++;
+        buf_clear(&l->numbered);
+        buf_puts(&l->numbered, step.begin == step.number && step.number > 0 ? "(?<![\\w.,])" : "");
+        put_literal(&l->numbered, line + step.begin, step.number - step.begin);
+        buf_puts(&l->numbered, "(?<step>)");
+        const size_t unit = step.number + step.number_len;
+        put_literal(&l->numbered, line + unit, step.end - unit);
+    }
+}
+
+/* What may be measured of an output whose lines state no rate that is known. */
+static void put_likely(const char *text, size_t len, struct buf *out)
+{
+    struct likely l = {0};
+    log_lines_each(text, len, on_likely, &l);
+    if (l.n_numbered >= NUMBERED_LINES) {
+        buf_printf(out,
+                   "its lines number their steps, so the time between them is a figure; write in "
+                   "the system:\n  log: {lines: [{kind: Step, from: TimeStamps, pattern: '%s'}]}\n",
+                   buf_cstr(&l.numbered));
+    } else if (l.number > 0) {
+        buf_printf(out,
+                   "no number has a known unit; if %s in line %llu is the samples a second, write "
+                   "in the system:\n  log: {lines: [{kind: Step, pattern: '%s(?<rate>)'}]}\n",
+                   l.value, (unsigned long long)l.number, buf_cstr(&l.pattern));
+    } else if (l.n > 0) {
+        buf_puts(out, "no line has a number that could be a figure; print one a step, for example "
+                      "'step 7: 123.4 samples/s'\n");
+    }
+    buf_done(&l.numbered);
+    buf_done(&l.pattern);
+}
+
+/* Does the rule, if there is one, read no line at all? */
+static bool is_unread(const char *text, size_t len, const struct log_parser_params *who)
+{
+    struct log_guess guess = {0};
+    (void)(who->rule != NULL && log_guess_try(who->rule, text, len, who, &guess));
+    return guess.n_lines == 0 && log_guess_rule(text, len, who, &guess) == -ENOENT;
+}
+
 static void put_suggestion(const char *text, size_t len, const struct log_parser_params *who,
                            struct buf *out)
 {
@@ -38,17 +158,24 @@ static void put_suggestion(const char *text, size_t len, const struct log_parser
         buf_puts(out, "a rule for such lines could be (it reads ");
         put_found(&s.guess, out);
         buf_printf(out, " of this output); write in the system:\n  log: %s\n", buf_cstr(&rule));
-    } else if (s.doubt != NULL) {
-        buf_printf(
-            out,
-            "line %llu of the output seems to have a rate, but %s; a rule of your own says it\n",
-            (unsigned long long)s.number, s.doubt);
+        return;
+    }
+    if (s.doubt != NULL) {
+        buf_printf(out, "line %llu of the output seems to have a rate, but %s\n",
+                   (unsigned long long)s.number, s.doubt);
+    }
+    if (is_unread(text, len, who)) {
+        put_likely(text, len, out);
     }
 }
 
 void log_advise(const char *text, size_t len, const struct log_parser_params *who, struct buf *out)
 {
     text = tail_of(text, &len);
+    if (len == 0) {
+        buf_puts(out, BUFFERED "\n");
+        return;
+    }
     struct log_guess guess;
     const int r = log_guess_rule(text, len, who, &guess);
     const bool is_news =
@@ -76,16 +203,16 @@ void log_explain_unread(const char *text, size_t len, const struct log_parser_pa
     const int r = log_guess_rule(tail, len, who, &guess);
     const bool is_found = r != -ENOENT;
     if (last.len == 0) {
-        buf_puts(out, "it printed nothing\n");
+        buf_puts(out, "it printed nothing; " BUFFERED "\n");
     } else if (r == -EBADMSG) {
-        buf_printf(out, "it printed no record; the shipped log rule %s reads %llu lines, but: %s\n",
-                   guess.rule, (unsigned long long)guess.n_lines, guess.why);
+        buf_printf(out, "the shipped log rule %s reads %llu of its lines, but: %s\n", guess.rule,
+                   (unsigned long long)guess.n_lines, guess.why);
     } else if (is_found) {
-        buf_printf(out, "it printed no record, but the shipped log rule %s reads ", guess.rule);
+        buf_printf(out, "the shipped log rule %s reads ", guess.rule);
         put_found(&guess, out);
         buf_printf(out, ": write 'log: %s' in the system\n", guess.rule);
     } else {
-        buf_puts(out, "it printed no record, and the system has no log rule\n");
+        buf_puts(out, "no line of its output is a figure that is known\n");
     }
     buf_puts(out, buf_cstr(&last));
     if (!is_found || guess.unit == UNIT_RUNS) {

@@ -249,10 +249,10 @@ tables:
         """It should have written records; what it wrote instead decides what is said."""
         rows = [
             ('echo 12.5 images/sec; echo "1 images/sec"',
-             "it printed no record, but the shipped log rule torch-ddp reads 2 lines, 1.85185 samples/s: "
+             "the shipped log rule torch-ddp reads 2 lines, 1.85185 samples/s: "
              "write 'log: torch-ddp' in the system", "  2: 1 images/sec"),
-            ("echo hello", "it printed no record, and the system has no log rule", "  1: hello"),
-            ("true", "it printed nothing", None),
+            ("echo hello", "no line of its output is a figure that is known", "  1: hello"),
+            ("true", "it printed nothing; a program that writes to a pipe may keep its output in a buffer: ", None),
         ]
         for script, error, last in rows:
             with self.subTest(script):
@@ -262,8 +262,8 @@ tables:
                 file.write_text(json.dumps(document), encoding="utf-8")
                 done = self.ctl("run", str(file), "--local", "--store", self.store, "-o", "json", code=1)
                 trial = json.loads(done.stdout)["points"][0]["trials"][0]
-                self.assertEqual(trial["error"], f"trainer/0: succeeded but wrote no summary; {error}")
-                self.assertEqual(trial["details"][-1] if trial["details"] else None, last)
+                self.assertIn(f"trainer/0: succeeded but wrote no summary; {error}", trial["error"])
+                self.assertTrue(last is None or last in trial["details"], trial["details"])
 
     def test_the_table_shows_the_first_miss_of_a_system(self):
         file = self.define_script("echo hello", "torch-ddp")

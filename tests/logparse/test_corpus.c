@@ -136,5 +136,8 @@ TEST(the_reason_of_a_doubt)
     log_advise(log, strlen(log), &who, &out);
     assert_string_equal(buf_cstr(&out),
                         "line 2 of the output seems to have a rate, but it does not say of what: "
-                        "samples, tokens, words or steps; a rule of your own says it\n");
+                        "samples, tokens, words or steps\n"
+                        "no number has a known unit; if 4096.5 in line 2 is the samples a second, "
+                        "write in the system:\n"
+                        "  log: {lines: [{kind: Step, pattern: 'throughput: +(?<rate>)'}]}\n");
 }

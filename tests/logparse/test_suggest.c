@@ -122,22 +122,39 @@ TEST(advice)
     static const struct {
         const char *name, *log, *said;
     } logs[] = {
-        {"nothing", "", "it printed nothing\n"},
+        {"nothing", "",
+         "it printed nothing; a program that writes to a pipe may keep its output in a buffer: run "
+         "it "
+         "with PYTHONUNBUFFERED=1, python3 -u or stdbuf -oL, or let it flush each line\n"},
         {"no figure", "hello\n",
-         "it printed no record, and the system has no log rule\nthe only line:\n  1: hello\n"},
+         "no line of its output is a figure that is known\nthe only line:\n  1: hello\nno line has "
+         "a "
+         "number that could be a figure; print one a step, for example 'step 7: 123.4 "
+         "samples/s'\n"},
+        {"lines number their steps", "it 1/3\nit 2/3\nit 3/3\n",
+         "no line of its output is a figure that is known\nthe last 3 lines:\n  1: it 1/3\n  2: it "
+         "2/3\n  3: it 3/3\nits lines number their steps, so the time between them is a figure; "
+         "write "
+         "in the system:\n  log: {lines: [{kind: Step, from: TimeStamps, pattern: 'it "
+         "+(?<step>)'}]}\n"},
+        {"the likeliest line", "hello 7\nperf' 12 of /s: 12.5\nbye 8\n",
+         "no line of its output is a figure that is known\nthe last 3 lines:\n  1: hello 7\n  2: "
+         "perf' 12 of /s: 12.5\n  3: bye 8\nno number has a known unit; if 12.5 in line 2 is the "
+         "samples a second, write in the system:\n  log: {lines: [{kind: Step, pattern: 'of +/s: "
+         "+(?<rate>)'}]}\n"},
         {"a shipped rule reads it", "hello\n123.4 images/sec\n100 images/sec\n",
-         "it printed no record, but the shipped log rule torch-ddp reads 2 lines, 110.474 "
+         "the shipped log rule torch-ddp reads 2 lines, 110.474 "
          "samples/s: "
          "write 'log: torch-ddp' in the system\n"
          "the last 3 lines:\n  1: hello\n  2: 123.4 images/sec\n  3: 100 images/sec\n"},
         {"one can be made", "12.5 frames/s\n",
-         "it printed no record, and the system has no log rule\nthe only line:\n  1: 12.5 "
+         "no line of its output is a figure that is known\nthe only line:\n  1: 12.5 "
          "frames/s\n"
          "a rule for such lines could be (it reads 1 line, 12.5 samples/s of this output); write "
          "in "
          "the system:\n  log: {lines: [{kind: Step, pattern: '(?<rate>) +frames/s\\b'}]}\n"},
         {"a time of the whole run is not all", "12.5 frames/s\nTotal time: 10 s\n",
-         "it printed no record, but the shipped log rule mpi reads 1 line, 0.1 runs/s: write 'log: "
+         "the shipped log rule mpi reads 1 line, 0.1 runs/s: write 'log: "
          "mpi' in the system\nthe last 2 lines:\n  1: 12.5 frames/s\n  2: Total time: 10 s\n"
          "a rule for such lines could be (it reads 1 line, 12.5 samples/s of this output); write "
          "in "

@@ -375,11 +375,9 @@ TEST(a_log_without_records_says_which_rule_reads_it)
     answer(&w, fake_kube_open(0), 0, "5 img/s\n");
     for (int i = 0; i < 2; i++) { /* asked again, it says the same */
         assert_int_equal(collect(&w, &ids[1], &output), 0);
-        assert_string_equal(
-            output.failure,
-            "it printed no record, but the shipped log rule torch-ddp reads 1 line, "
-            "5 samples/s: write 'log: torch-ddp' in the system\n"
-            "the only line:\n  1: 5 img/s\n");
+        assert_string_equal(output.failure, "the shipped log rule torch-ddp reads 1 line, "
+                                            "5 samples/s: write 'log: torch-ddp' in the system\n"
+                                            "the only line:\n  1: 5 img/s\n");
     }
     for (int i = 0; i < 3; i += 2) { /* a server, and a trainer that is not the first */
         assert_int_equal(w.launcher->ops->collect(w.launcher, &ids[i], &output, NULL), -EAGAIN);
