@@ -76,6 +76,10 @@ static void on_line(void *ctx, const char *line, size_t len)
     const size_t begin = r->text.len;
     buf_append(&r->text, line, len);
     buf_putc(&r->text, '\n');
+    const struct replica_text text = {.data = r->text.data + begin,
+                                      .len = len + 1,
+                                      .t_ns = r->cursor.last_ns > 0 ? r->cursor.last_ns : 0};
+    r->is_enough |= try_seen_output(&r->t->trial->seen, &r->id, &text);
     struct record record;
     if (r->log != NULL) {
         log_reader_feed(r->log, LOG_STDOUT, r->text.data + begin, len + 1, r->cursor.last_ns);
@@ -95,8 +99,6 @@ static bool read_log(struct trying *t, uint32_t index, const char *text, size_t 
     kube_log_cursor_init(&r.cursor, 0, on_line, &r);
     kube_log_cursor_feed(&r.cursor, text, len);
     kube_log_cursor_end(&r.cursor, true);
-    const struct replica_output output = {.log = buf_cstr(&r.text), .log_len = r.text.len};
-    try_seen_output(&t->trial->seen, &r.id, &output);
     kube_log_cursor_done(&r.cursor);
     log_reader_free(r.log);
     buf_done(&r.text);
@@ -147,9 +149,11 @@ static int look_at_logs(struct trying *t, struct err *err)
         return r == -EACCES ? r : 0; /* the next look may succeed */
     }
     struct try_seen *seen = &t->trial->seen;
-    const int64_t steps = seen->steps;
+    const struct try_seen before = *seen;
     try_seen_done(seen);
-    try_seen_init(seen, t->trial->small, steps);
+    try_seen_init(seen, t->trial->small, before.steps);
+    seen->unpaced_steps = before.unpaced_steps;
+    seen->learns = before.learns;
     const json_t *items = json_object_get(list, "items");
     r = 0;
     for (size_t i = 0; i < json_array_size(items) && r >= 0; i++) {

@@ -38,26 +38,9 @@ struct drive {
     enum drive_end end;
 };
 
-static void show_outputs(struct drive *d)
-{
-    _cleanup_(freep) struct observed_replica *replicas = NULL;
-    size_t n = 0;
-    if (d->params->seen == NULL ||
-        d->launcher->ops->observe(d->launcher, &replicas, &n, NULL) < 0) {
-        return;
-    }
-    for (size_t i = 0; i < n; i++) {
-        struct replica_output output;
-        if (d->launcher->ops->collect(d->launcher, &replicas[i].id, &output, NULL) == 0) {
-            try_seen_output(d->params->seen, &replicas[i].id, &output);
-        }
-    }
-}
-
 static void cancel(struct drive *d, enum drive_end end, const char *why)
 {
     d->end = end;
-    show_outputs(d);
     if (why != NULL && d->params->progress.mode != PROGRESS_NONE) {
         progress_event(d->progress, EVENT_WARNING, "Cancelling", why);
     }
@@ -152,6 +135,14 @@ static void on_record(void *ctx, const struct replica_id *id, const struct recor
     }
 }
 
+static void on_output(void *ctx, const struct replica_id *id, const struct replica_text *text)
+{
+    struct drive *d = ctx;
+    if (try_seen_output(d->params->seen, id, text)) {
+        (void)uv_timer_start(&d->enough, on_timer, 0, 0); /* fails only while it closes */
+    }
+}
+
 /* A signal that our parent made us ignore (nohup, a shell's background job) stays ignored. */
 static bool is_ignored(int signum)
 {
@@ -204,7 +195,8 @@ static int run_driver(struct drive *d, struct err *err)
         .where = d->params->where,
         .prometheus = d->prometheus,
         .events = {.status = on_status, .event = on_event, .attempt = on_attempt,
-                   .record = on_record, .ctx = d},
+                   .record = on_record, .ctx = d,
+                   .output = d->params->seen == NULL ? NULL : on_output},
         /* A resumed run has no live replicas, so it starts like a new one after the trials that
          * are in the store, and its deadline counts from now. */
     };

@@ -71,22 +71,23 @@ void try_take_result(struct try_trial *t, const struct result *result, try_log_f
         _cleanup_(buf_done) struct buf text = BUF_INIT;
         s = s == NULL && replica_is_rated(r) ? &r->summary : s;
         if (get_log(ctx, &r->row->id, &text)) {
-            const struct replica_output output = {.log = buf_cstr(&text), .log_len = text.len};
-            try_seen_output(&t->seen, &r->row->id, &output);
+            try_seen_stored(&t->seen, &r->row->id, buf_cstr(&text), text.len);
         }
     }
-    t->has_figure = trial->phase == TRIAL_SUCCEEDED;
-    if (!t->has_figure) {
+    const bool is_of_log = t->small->spec->systems.items[0].log != NULL;
+    t->has_failed = trial->phase != TRIAL_SUCCEEDED && trial->phase != TRIAL_METRICS_UNAVAILABLE;
+    if (t->has_failed) {
         buf_printf(&t->out, "%s\n", trial->error == NULL ? "it did not end" : trial->error);
         buf_puts(&t->out, trial->details == NULL ? "" : trial->details);
         if (trial->details == NULL) {
             put_last_lines(trial, get_log, ctx, &t->out);
         }
-        return;
+    } else if (is_of_log || trial->phase != TRIAL_SUCCEEDED) {
+        t->has_figure = try_seen_format(&t->seen, &t->out);
+    } else {
+        t->has_figure = true;
+        try_put_figure(&t->out, s == NULL ? 0 : s->steps, trial->throughput, trial->unit, "", "");
     }
-    const bool is_logged = s != NULL && s->source.rule != NULL;
-    try_put_figure(&t->out, s == NULL ? 0 : s->steps, trial->throughput, trial->unit,
-                   is_logged ? s->source.rule : "", is_logged ? s->source.method : "");
 }
 
 static enum exit_code exit_code_of(const struct try_trial *t)
@@ -181,14 +182,17 @@ static void trial_free(struct try_trial *t)
 static enum exit_code run_trial(const struct try_params *p, const struct point *point, json_t *log,
                                 struct try_trial *ret)
 {
-    const int64_t steps = p->options->writes ? p->def->spec->warmup_steps + WRITE_STEPS : TRY_STEPS;
+    const int64_t warmup_steps = p->options->writes ? p->def->spec->warmup_steps : 0;
     trial_free(ret);
     ret->system = p->def->spec->systems.items[point->system].name;
     ret->small = make_small(p, point, log);
     if (ret->small == NULL) {
         return EXIT_USAGE;
     }
-    try_seen_init(&ret->seen, ret->small, steps);
+    try_seen_init(&ret->seen, ret->small,
+                  p->options->writes ? warmup_steps + WRITE_STEPS : TRY_STEPS);
+    ret->seen.unpaced_steps = warmup_steps;
+    ret->seen.learns = p->options->writes;
     put_who(ret->small, &ret->out);
     char limit[HUMAN_SIZE];
     human_duration(p->options->timeout_ms, limit);
@@ -197,31 +201,16 @@ static enum exit_code run_trial(const struct try_params *p, const struct point *
     return p->run(p->ctx, ret);
 }
 
-/* What the trial printed, by another rule. */
-static void read_again(const struct try_params *p, const struct point *point, json_t *log,
-                       struct try_trial *t)
-{
-    struct run_def *small = make_small(p, point, log);
-    if (small == NULL) {
-        return;
-    }
-    run_def_free(t->small);
-    t->seen.def = t->small = small;
-    buf_clear(&t->out);
-    put_who(small, &t->out);
-    t->has_figure = try_seen_format(&t->seen, &t->out);
-}
-
 /* ---- one system ---- */
 
 struct lesson {
     const struct point *small, *large; /* `large` NULL: no point has several */
     struct try_trial one, several;
-    struct buf rule;   /* that was learned; empty: the file's is left */
-    bool is_own;       /* the file has a rule that reads figures, and that somebody wrote */
-    const char *scope; /* that the rule lacks; NULL: none */
-    json_t *log;       /* what was learned, for trials; owned; NULL: nothing */
-    struct buf said;   /* about scope and warm-up */
+    struct buf rule; /* that was learned; empty: the file's is left */
+    bool is_own;     /* the file has a rule that reads figures, and that somebody wrote */
+    struct try_ending ending;
+    json_t *log;     /* what was learned, for trials; owned; NULL: nothing */
+    struct buf said; /* about scope and warm-up */
 };
 
 static void lesson_done(struct lesson *l)
@@ -233,70 +222,150 @@ static void lesson_done(struct lesson *l)
     buf_done(&l->said);
 }
 
-static bool learn(struct lesson *l, bool must_be_made)
+/* Makes `log` of the rule and its ending. */
+static void set_log(struct lesson *l, struct buf *text)
 {
-    _cleanup_(buf_done) struct buf rule = BUF_INIT, text = BUF_INIT;
-    if (l->is_own || !try_learn_rule(&l->one, must_be_made, &rule)) {
+    buf_clear(text);
+    try_put_rule(buf_cstr(&l->rule), &l->ending, text);
+    json_decref(l->log);
+    l->log = text->len == 0 ? NULL : try_json_of(buf_cstr(text), text->len);
+}
+
+static bool learn(struct lesson *l)
+{
+    _cleanup_(buf_done) struct buf text = BUF_INIT;
+    if (l->one.has_failed || !try_learn_rule(&l->one.seen, &l->rule)) {
         return false;
     }
-    try_put_rule(buf_cstr(&rule), l->scope, 0, &text);
-    buf_clear(&l->rule);
-    buf_append(&l->rule, rule.data, rule.len);
-    json_decref(l->log);
-    l->log = try_json_of(buf_cstr(&text), text.len);
+    set_log(l, &text);
     return true;
 }
 
-/* Does a step's time follow from how many samples it has, and not from its line? */
-static bool reads_rate(const struct lesson *l)
+/* A rule that may have a scope: a shipped one becomes a rule in the definition. */
+static void open_rule(struct lesson *l)
 {
-    const struct log_rule *rule = l->one.small->spec->systems.items[0].log;
-    return rule != NULL &&
-           vec_any(&rule->lines, line,
-                   line->kind == LOG_KIND_STEP && (log_pattern_has(line->pattern, LOG_RATE) ||
-                                                   log_pattern_has(line->pattern, LOG_SAMPLES)));
+    _cleanup_(buf_done) struct buf rule = BUF_INIT, text = BUF_INIT;
+    if (!str_has_prefix(buf_cstr(&l->rule), LOG_SUGGESTED) && try_open_rule(&l->one.seen, &rule)) {
+        buf_clear(&l->rule);
+        buf_append(&l->rule, rule.data, rule.len);
+    }
+    set_log(l, &text);
+}
+
+/* What the trial printed, by the rule that was learned. */
+static void read_again(const struct try_params *p, const struct lesson *l,
+                       const struct point *point, struct try_trial *t)
+{
+    struct run_def *small = make_small(p, point, l->log);
+    if (small == NULL || t->has_failed) {
+        run_def_free(small);
+        return;
+    }
+    run_def_free(t->small);
+    t->seen.def = t->small = small;
+    buf_clear(&t->out);
+    put_who(small, &t->out);
+    t->has_figure = try_seen_format(&t->seen, &t->out);
+}
+
+/* With --write a figure is printed when the rule is complete. */
+static enum exit_code conclude(const struct try_params *p, const struct try_trial *t)
+{
+    const enum exit_code code = exit_code_of(t);
+    const bool is_last = code != EXIT_OK || !p->options->writes;
+    return is_last && cli_print(&t->out) != EXIT_OK ? EXIT_LOCAL_RESOURCE : code;
 }
 
 static enum exit_code try_one(const struct try_params *p, struct lesson *l)
 {
-    enum exit_code code = run_trial(p, l->small, NULL, &l->one);
-    const struct log_rule *rule = code == EXIT_OK ? l->one.small->spec->systems.items[0].log : NULL;
-    l->is_own = l->one.has_figure && (rule == NULL || log_rule_is_unnamed(rule));
-    if (code == EXIT_OK && p->options->writes && !l->one.has_figure && learn(l, false)) {
-        read_again(p, l->small, l->log, &l->one);
-        if (l->large != NULL && reads_rate(l)) { /* how fast do its steps follow? */
-            code = run_trial(p, l->small, l->log, &l->one);
-        }
+    const enum exit_code code = run_trial(p, l->small, NULL, &l->one);
+    if (code != EXIT_OK) {
+        return code;
     }
-    return code == EXIT_OK ? cli_print(&l->one.out) : code;
+    const struct log_rule *rule = l->one.small->spec->systems.items[0].log;
+    l->is_own = l->one.has_figure && (rule == NULL || log_rule_is_unnamed(rule));
+    if (p->options->writes && !l->one.has_figure && learn(l)) {
+        read_again(p, l, l->small, &l->one);
+    }
+    return conclude(p, &l->one);
+}
+
+/* The scope is unknown: nothing is written, and the answers are rules to write. */
+static enum exit_code ask(const struct try_params *p, struct lesson *l)
+{
+    const bool is_rate = l->ending.is_rate;
+    const char *const scopes[] = {"Each", "Job"};
+    const char *const means[] = {is_rate ? "each worker has such a rate" : "each has its own batch",
+                                 is_rate ? "it is the rate of all together"
+                                         : "all together have one batch, whatever their number"};
+    _cleanup_(buf_done) struct buf warmup = BUF_INIT;
+    open_rule(l);
+    try_learn_warmup(&l->one, p->def->spec->warmup_steps, true, &l->ending, &warmup);
+    buf_puts(&l->said, "nothing was written; write one of these into the system:\n");
+    for (size_t i = 0; i < COUNT_OF(scopes); i++) {
+        l->ending.scope = scopes[i];
+        l->ending.counts_steps = i == 1 && !is_rate;
+        buf_puts(&l->said, "  log: ");
+        try_put_rule(buf_cstr(&l->rule), &l->ending, &l->said);
+        buf_printf(&l->said, "  # scope: %s, if %s\n", scopes[i], means[i]);
+    }
+    return cli_print(&l->said) == EXIT_OK ? EXIT_USAGE : EXIT_LOCAL_RESOURCE;
 }
 
 static enum exit_code try_several(const struct try_params *p, struct lesson *l)
 {
-    enum exit_code code = run_trial(p, l->large, l->log, &l->several);
-    const bool is_open = code == EXIT_OK && p->options->writes && !l->is_own;
-    l->scope = is_open ? try_learn_scope(&l->one, &l->several, reads_rate(l), &l->said) : NULL;
-    if (l->scope != NULL && learn(l, true)) {
-        read_again(p, l->large, l->log, &l->several);
+    const enum exit_code code = run_trial(p, l->large, l->log, &l->several);
+    if (code != EXIT_OK) {
+        return code;
     }
-    return code == EXIT_OK ? cli_print(&l->several.out) : code;
+    if (p->options->writes && !l->is_own && !l->several.has_failed) {
+        if (!try_learn_scope(&l->one.seen, &l->several.seen, &l->ending, &l->said)) {
+            return ask(p, l);
+        }
+        if (l->ending.scope != NULL) {
+            open_rule(l);
+            read_again(p, l, l->large, &l->several);
+        }
+    }
+    return conclude(p, &l->several);
+}
+
+/* ---- the file ---- */
+
+/* Reads what the trials printed by exactly the rule that `run` would use. */
+static enum exit_code check_rule(const struct try_params *p, struct lesson *l)
+{
+    struct try_trial *const trials[] = {&l->one, &l->several};
+    const struct point *const points[] = {l->small, l->large};
+    enum exit_code code = EXIT_OK;
+    for (size_t i = 0; i < COUNT_OF(trials) && points[i] != NULL; i++) {
+        struct try_trial *t = trials[i];
+        if (t->small->spec->systems.items[0].log != NULL || l->log != NULL) {
+            t->seen.warmup_steps = p->def->spec->warmup_steps;
+            read_again(p, l, points[i], t);
+        }
+        if (!t->has_figure) {
+            buf_puts(&t->out, "nothing was written\n");
+        }
+        code = code != EXIT_OK ? code : cli_print(&t->out);
+        code = code != EXIT_OK ? code : exit_code_of(t);
+    }
+    return code;
 }
 
 static enum exit_code write_rule(const struct try_params *p, struct lesson *l)
 {
     _cleanup_(definition_file_done) struct definition_file file = {0};
     _cleanup_(buf_done) struct buf text = BUF_INIT, rule = BUF_INIT;
-    enum exit_code code = definition_open(p->cli, &file);
     unsigned line = 0;
-    const int64_t warmup = p->def->spec->warmup_steps;
-    const struct try_lines lines = try_seen_lines(&l->one.seen);
+    const bool is_made = str_has_prefix(buf_cstr(&l->rule), LOG_SUGGESTED);
+    try_learn_warmup(&l->one, p->def->spec->warmup_steps, is_made, &l->ending, &l->said);
+    set_log(l, &rule);
+    enum exit_code code = check_rule(p, l);
+    code = code == EXIT_OK ? definition_open(p->cli, &file) : code;
     if (code != EXIT_OK) {
         return code;
     }
-    const bool is_made = str_has_prefix(buf_cstr(&l->rule), LOG_SUGGESTED) ||
-                         (warmup > 0 && lines.n_numbered < lines.n && learn(l, true));
-    const int64_t skip = try_learn_warmup(&l->one, warmup, is_made, &l->said);
-    try_put_rule(buf_cstr(&l->rule), l->scope, skip, &rule);
     if (rule.len == 0) {
         buf_printf(&l->said, "nothing to write: the figures are known without a change of %s\n",
                    file.path);
@@ -327,11 +396,7 @@ static enum exit_code try_system(const struct try_params *p, uint32_t system)
     const bool has_rule = p->def->spec->systems.items[system].log != NULL || p->options->writes;
     l.large = has_rule && large != l.small ? large : NULL;
     enum exit_code code = try_one(p, &l);
-    code = code == EXIT_OK ? exit_code_of(&l.one) : code;
-    if (code == EXIT_OK && l.large != NULL) {
-        code = try_several(p, &l);
-        code = code == EXIT_OK ? exit_code_of(&l.several) : code;
-    }
+    code = code == EXIT_OK && l.large != NULL ? try_several(p, &l) : code;
     return code == EXIT_OK && p->options->writes ? write_rule(p, &l) : code;
 }
 

@@ -25,7 +25,8 @@ struct try_trial {
     struct try_seen seen;
     enum try_end end;
     bool has_figure;
-    struct buf out; /* the figure, or why it is missing, in lines */
+    bool has_failed; /* the program did: its output is no figure */
+    struct buf out;  /* the figure, or why it is missing, in lines */
 };
 
 /* Appends the stored log of a replica; false if none exists. */

@@ -4,120 +4,233 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "base/str.h"
 #include "base/vec_walk.h"
 #include "doc/tree.h"
 #include "logparse/guess.h"
-#include "logparse/shipped_rules.h"
+#include "logparse/line_use.h"
 #include "logparse/suggest.h"
 #include "spec/log_rule.h"
 
-#define WARMUP_PART 5    /* one line of so many is of the warm-up, of an output that is whole */
-#define NEAR_MIDDLE 0.95 /* a size so far between those of one worker and of all may be either */
+#define WARMUP_PART 5 /* one line of so many is of the warm-up, of an output that is whole */
+/* Sizes of a step that differ by so little are the same, however sure their interval is. */
+#define SAME_STEP 0.05
+#define ERRORS 3 /* an interval has so many standard errors to each side */
 
-bool try_learn_rule(const struct try_trial *t, bool must_be_made, struct buf *out)
+/* ---- the outputs of a trial ---- */
+
+/* The first output with lines of a figure, even if that is withheld; NULL: none. */
+static const struct try_reading *find_printing(const struct try_reading *list, uint32_t n,
+                                               uint32_t *ret_n)
 {
-    const struct replica_id id = {.role = point_leading_role(&t->small->matrix.points[0])};
-    const struct log_parser_params params = log_rule_params(t->small, &id);
-    for (uint32_t i = 0; i < t->seen.n && out->len == 0; i++) {
-        const struct try_replica *r = &t->seen.list[i];
-        struct log_suggestion made = {0};
+    const struct try_reading *first = NULL;
+    *ret_n = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        const bool prints = list[i].number > 0;
+        first = first == NULL && prints ? &list[i] : first;
+        *ret_n += prints;
+    }
+    return first;
+}
+
+static struct try_reading *read_all(const struct try_seen *seen)
+{
+    struct try_reading *list = xnew_array(struct try_reading, seen->n);
+    for (uint32_t i = 0; i < seen->n; i++) {
+        try_seen_read(seen, i, &list[i]);
+    }
+    return list;
+}
+
+static void readings_free(struct try_reading *list, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        try_reading_done(&list[i]);
+    }
+    free(list);
+}
+
+/* ---- the rule ---- */
+
+bool try_learn_rule(const struct try_seen *seen, struct buf *out)
+{
+    for (uint32_t i = 0; i < seen->n && out->len == 0; i++) {
+        const struct buf *text = &seen->list[i].output;
+        struct log_arrivals arrivals;
+        const struct log_parser_params params = try_seen_params(seen, i, &arrivals);
+        struct log_suggestion made;
         struct log_guess shipped;
-        if (r->output == NULL) {
-            continue;
-        }
-        (void)log_suggest_rule(r->output, r->len, &params, &made, out); /* -ENOENT: out is empty */
-        if (!must_be_made && log_guess_rule(r->output, r->len, &params, &shipped) == 0 &&
+        if (log_guess_rule(buf_cstr(text), text->len, &params, &shipped) == 0 &&
             shipped.unit != UNIT_RUNS) {
-            /* It is better than a made one, unless it misses the number of the step. */
-            struct log_rule *rule = log_shipped_load(shipped.rule);
-            const bool misses = log_rule_counts_warmup(rule) && out->len > 0 &&
-                                strstr(buf_cstr(out), "(?<step>") != NULL &&
-                                made.guess.n_lines >= shipped.n_lines;
-            log_rule_free(rule);
-            if (!misses) {
-                buf_clear(out);
-                buf_puts(out, shipped.rule);
-            }
+            buf_puts(out, shipped.rule);
+        } else { /* without a rule it appends nothing */
+            (void)log_suggest_rule(buf_cstr(text), text->len, &params, &made, out);
         }
     }
     return out->len > 0;
 }
 
-/* By the size of a step: with several workers it is that of one, or that of all, whichever is
- * nearer, since a machine that stalls changes the pace. NULL: unknown. */
-static const char *scope_of_rate(const struct try_seen *one, const struct try_seen *several,
-                                 uint32_t rank)
+bool try_open_rule(const struct try_seen *seen, struct buf *out)
 {
-    const double before = try_seen_rate(one, 0) / try_seen_steps_per_s(one);
-    const double times = try_seen_rate(several, rank) / try_seen_steps_per_s(several) / before;
-    const double n = several->n, slack = sqrt(n) * NEAR_MIDDLE;
-    return isnan(times)                             ? NULL
-           : times < slack && times > 1 / slack     ? "Each"
-           : times / n < slack && n / times < slack ? "Job"
-                                                    : NULL;
+    const struct log_rule *rule = seen->def->spec->systems.items[0].log;
+    struct try_reading *list = read_all(seen);
+    uint32_t n;
+    const struct try_reading *first = find_printing(list, seen->n, &n);
+    const struct log_line_rule *line = first == NULL ? NULL : &rule->lines.items[first->rule_line];
+    const bool is_plain = line != NULL && line->kind == LOG_KIND_STEP && line->each == 0 &&
+                          line->sequence == 1 && line->aggregate <= LOG_LAST;
+    if (is_plain) {
+        static const char *const aggregates[] = {"", "aggregate: Median, ", "aggregate: Last, "};
+        buf_puts(out, LOG_SUGGESTED);
+        if (line->unit != UNIT_SAMPLES) {
+            buf_printf(out, "unit: %s, ", summary_unit_names[line->unit]);
+        }
+        buf_printf(out, "%spattern: '", aggregates[line->aggregate]);
+        for (const char *p = line->text; *p != '\0'; p++) {
+            buf_puts(out, *p == '\'' ? "'" : "");
+            buf_putc(out, *p);
+        }
+        buf_puts(out, "'}]}");
+    }
+    readings_free(list, seen->n);
+    return is_plain;
 }
 
-const char *try_learn_scope(const struct try_trial *one, const struct try_trial *several,
-                            bool reads_rate, struct buf *said)
+void try_put_rule(const char *rule, const struct try_ending *ending, struct buf *out)
 {
-    const struct try_seen *seen = &several->seen;
-    const struct point *point = &several->small->matrix.points[0];
-    uint32_t n_with = 0, first = 0;
-    for (uint32_t i = 0; i < seen->n; i++) {
-        const bool has = !isnan(try_seen_rate(seen, i));
-        first = has && n_with == 0 ? i : first;
-        n_with += has;
+    if (!str_has_prefix(rule, LOG_SUGGESTED)) {
+        buf_puts(out, rule);
+        return;
     }
-    const char *scope = n_with == 0  ? NULL
-                        : reads_rate ? scope_of_rate(&one->seen, seen, first)
-                                     : "Each";
-    if (scope == NULL || (n_with == seen->n && str_eq(scope, "Each"))) {
-        return NULL;
+    const char *rest = rule + strlen(LOG_SUGGESTED);
+    buf_printf(out, "{lines: [{kind: %s, ", ending->is_summary ? "Summary" : "Step");
+    if (ending->scope != NULL) {
+        buf_printf(out, "scope: %s, ", ending->scope);
     }
-    const char *role = role_to_string(point_leading_role(point));
-    buf_printf(said, "scope: %u of %u %ss print%s figures, of %s: %s\n", n_with, seen->n, role,
-               n_with == 1 ? "s" : "", str_eq(scope, "Job") ? "all together" : "one", scope);
-    return scope;
+    if (ending->skip > 0) {
+        buf_printf(out, "skip: {lines: %lld}, ", (long long)ending->skip);
+    }
+    buf_puts(out, ending->counts_steps && !str_has_prefix(rest, "unit: ") ? "unit: steps, " : "");
+    buf_puts(out, rest);
 }
 
-int64_t try_learn_warmup(const struct try_trial *t, int64_t warmup_steps, bool is_made,
-                         struct buf *said)
+/* ---- the scope ---- */
+
+/* What the pace of two outputs says, of which `many` is of `times` as many workers. */
+struct pace_ratio {
+    double steps; /* rate of the one that many workers print, over that of one worker */
+    double size;  /* the same of the samples of a step, by rate and pace */
+    double error; /* of both, as a logarithm: the interval to each side */
+};
+
+static struct pace_ratio compare(const struct try_reading *one, const struct try_reading *many)
 {
-    const struct try_lines lines = try_seen_lines(&t->seen);
+    const struct log_reading *a = log_parser_reading(one->parser);
+    const struct log_reading *b = log_parser_reading(many->parser);
+    return (struct pace_ratio){
+        .steps = b->rate / a->rate,
+        .size = b->step_units / a->step_units,
+        .error = fmax(ERRORS * hypot(a->step_error, b->step_error), SAME_STEP),
+    };
+}
+
+static bool is_about(const struct pace_ratio *r, double times)
+{
+    return fabs(log(r->size / times)) <= r->error; /* false of NaN */
+}
+
+/* The scope that the outputs show, where the rule gives each figure to its replica; "" if it is
+ * right in that. NULL: they do not show it. */
+static const char *scope_of(const struct try_reading *one, const struct try_reading *many,
+                            double times, bool is_only)
+{
+    const struct pace_ratio ratio = compare(one, many);
+    const bool is_of_job = is_about(&ratio, times) && !is_about(&ratio, 1);
+    const char *words = log_scope_words(many->line);
+    if (!many->is_rate) { /* steps that are faster with more workers have fewer samples of each */
+        const bool is_faster = log(ratio.steps / LOG_PACE_TOLERANCE) > ratio.error;
+        return !is_only ? "" : is_faster ? NULL : "Each";
+    }
+    if (is_of_job) {
+        return str_eq_or_null(words, "Each") ? NULL : "Job";
+    }
+    return is_only ? words : str_eq_or_null(words, "Job") && times > 1 ? words : "";
+}
+
+static void put_line(const struct try_seen *seen, const char *role, const struct try_reading *t,
+                     struct buf *out)
+{
+    const double size = log_parser_reading(t->parser)->step_units;
+    buf_printf(out, "  %u %s%s, line %llu: %s\n", seen->n, role, seen->n == 1 ? "" : "s",
+               (unsigned long long)t->number, t->line);
+    if (t->is_rate && !isnan(size)) {
+        buf_printf(out, "    by rate and pace a step has %.4g %s\n", size,
+                   log_parser_reading(t->parser)->unit);
+    }
+}
+
+bool try_learn_scope(const struct try_seen *one, const struct try_seen *several,
+                     struct try_ending *ret, struct buf *said)
+{
+    const struct point *point = &several->def->matrix.points[0];
+    struct try_reading *of_one = read_all(one), *of_several = read_all(several);
+    const struct log_rule *rule = several->def->spec->systems.items[0].log;
+    uint32_t n_one, n;
+    const struct try_reading *a = find_printing(of_one, one->n, &n_one);
+    const struct try_reading *b = find_printing(of_several, several->n, &n);
+    const char *role = role_to_string(point_leading_role(point)), *scope = "";
+    const bool is_only = n < several->n;
+    if (a != NULL && b != NULL && rule->lines.items[b->rule_line].scope == LOG_SCOPE_REPLICA) {
+        scope = scope_of(a, b, several->n / (double)one->n, is_only);
+    }
+    if (scope == NULL) {
+        buf_printf(said, "%u of %u %ss print%s figures, and nothing shows of what:\n", n,
+                   several->n, role, n == 1 ? "s" : "");
+        put_line(one, role, a, said);
+        put_line(several, role, b, said);
+        ret->is_rate = b->is_rate;
+    } else if (*scope != '\0') {
+        ret->scope = scope;
+        buf_printf(said, "scope: %u of %u %ss print%s figures, of %s: %s\n", n, several->n, role,
+                   n == 1 ? "s" : "", str_eq(scope, "Job") ? "all together" : "one", scope);
+    }
+    readings_free(of_one, one->n);
+    readings_free(of_several, several->n);
+    return scope != NULL;
+}
+
+void try_learn_warmup(const struct try_trial *t, int64_t warmup_steps, bool is_made,
+                      struct try_ending *ret, struct buf *said)
+{
     const struct log_rule *rule = t->small->spec->systems.items[0].log;
-    if (lines.n == 0 || warmup_steps == 0 ||
+    const bool is_whole = t->end == TRY_ENDED;
+    struct try_reading *list = read_all(&t->seen);
+    uint32_t n;
+    const struct try_reading *first = find_printing(list, t->seen.n, &n);
+    const int64_t lines = first == NULL ? 0 : (int64_t)first->n_lines;
+    const bool is_numbered = first != NULL && first->n_lines == first->n_numbered;
+    const bool is_step = first != NULL && first->kind == LOG_KIND_STEP;
+    const bool is_single = is_whole && is_step && lines == 1 && !is_numbered;
+    ret->is_summary = is_made && is_single;
+    readings_free(list, t->seen.n);
+    if (lines == 0 || !is_step || warmup_steps == 0 || is_single || rule == NULL ||
         vec_any(&rule->lines, line, line->skip.kind != LOG_SKIP_DEFAULT)) {
-        return 0;
+        return;
     }
-    if (lines.n == lines.n_numbered) {
+    if (is_numbered) {
         buf_printf(said,
                    "warm-up: the first %lld steps are left out, by the numbers in the lines\n",
                    (long long)warmup_steps);
-        return 0;
+        return;
     }
-    const bool is_whole = t->end == TRY_ENDED;
-    const int64_t part = lines.n / WARMUP_PART > 1 ? lines.n / WARMUP_PART : 1;
-    const int64_t skip = is_whole && part < warmup_steps ? part : warmup_steps;
+    const int64_t part = lines / WARMUP_PART > 1 ? lines / WARMUP_PART : 1;
+    ret->skip = is_whole && part < warmup_steps ? part : warmup_steps;
     buf_printf(said,
                "warm-up: the first %lld of %s%lld lines %s, because they have no number for "
                "measure.warmupSteps\n",
-               (long long)skip, is_whole ? "" : "more than ", (long long)lines.n,
+               (long long)ret->skip, is_whole ? "" : "more than ", (long long)lines,
                is_made ? "are left out" : "need a 'skip' in a rule of your own");
-    return skip;
-}
-
-void try_put_rule(const char *rule, const char *scope, int64_t skip, struct buf *out)
-{
-    const bool is_made = str_has_prefix(rule, LOG_SUGGESTED);
-    buf_puts(out, is_made ? LOG_SUGGESTED : rule);
-    if (is_made && scope != NULL) {
-        buf_printf(out, "scope: %s, ", scope);
-    }
-    if (is_made && skip > 0) {
-        buf_printf(out, "skip: {lines: %lld}, ", (long long)skip);
-    }
-    buf_puts(out, is_made ? rule + strlen(LOG_SUGGESTED) : "");
 }
 
 /* ---- the file ---- */

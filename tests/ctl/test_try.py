@@ -15,10 +15,71 @@ import cli
 TRAIN = f"""#!{sys.executable}
 import os, time
 print("rank", os.environ["RANK"], "of", os.environ["WORLD_SIZE"], flush=True)
+last = time.monotonic()
 for step in range(100000):
-    print(f"step {{step}} loss 2.5 123.0 images/sec", flush=True)
     time.sleep(0.02)
+    last, before = time.monotonic(), last
+    print(f"step {{step}} loss 2.5 {{32 / (last - before):.1f}} images/sec", flush=True)
 """
+# It sleeps, measures its steps, prints a line of each (after "0:" only rank 0 does, after "#" only at the end), and says how fast it really was.
+FAKE = """import json, os, signal, sys, time
+W, R = int(os.environ.get("BENCHD_WORKERS", "1")), int(os.environ.get("BENCHD_INDEX", "0"))
+text, B = {text!r}, {batch}
+is_only, text = text.startswith("0:"), text.removeprefix("0:")
+is_end, text = text.startswith("#"), text.removeprefix("#")
+began = last = time.monotonic()
+ends = []
+def finish(*_):
+    with open({truth!r}, "a") as f:
+        f.write(json.dumps([W, B * (len(ends) - 11) / (ends[-1] - ends[10])]) + "\\n")
+    os._exit(0)
+signal.signal(signal.SIGTERM, finish)
+def say(i, s, steps):
+    r = B * steps / s
+    if R == 0 or not is_only:
+        print(text.format(i=i, n={steps}, loss=2.5 - 0.02 * i, r=r, rw=r * W, t=int(64 * r), ms=1000 * s / steps, s=s / steps, ups=steps / s,
+                          all=r * W, sps=steps / s), flush=True)
+for i in range({steps}):
+    time.sleep({step_s})
+    ends.append(time.monotonic())
+    if not is_end:
+        say(i, ends[-1] - last, 1)
+    last = ends[-1]
+if is_end:
+    say(0, last - began, {steps})
+finish()
+"""
+# Real lines in the form of many scripts.
+FORMATS = [line for line in r"""
+step: {i} loss: {loss:.4f} tok/s: {t:,}
+step {i} | loss {loss:.3f} | samples/s {r:.1f}
+iter {i} loss={loss:.3f} samples/sec={r:.1f}
+0:iter {i} loss={loss:.3f} samples/sec={rw:.1f}
+step {i} lr 0.001 images/sec: {r:.1f}
+step {i}, loss: {loss:.4f}, acc: 0.912, imgs/s: {r:.1f}
+Step {i}: loss = {loss:.4f}; throughput = {r:.1f} samples/s
+step {i} loss {loss:.3f} throughput {r:.1f}
+[{i}/{n}] loss: {loss:.3f} time: {s:.4f}
+step {i} loss {loss:.3f} batch time {s:.4f}s
+step {i} loss {loss:.3f} time/iter {ms:.1f} ms
+step {i} loss {loss:.3f} ({ms:.1f} ms/step)
+step {i} loss {loss:.3f} dt {ms:.2f}ms tok/sec {t}
+step {i:5d}/60 | train loss {loss:.6f} | norm 1.2345 | lr 3.00e-04 | ({ms:.2f} ms | {t} tok/s)
+{{"step": {i}, "loss": {loss:.4f}, "samples_per_second": {r:.1f}}}
+{{'step': {i}, 'loss': {loss:.4f}, 'it/s': {ups:.2f}, 'samples/s': {r:.1f}}}
+epoch=1 step={i} loss={loss:.3f} it_per_sec={ups:.2f}
+Epoch 1 [{i}/60] loss {loss:.3f} {ups:.2f} it/s
+Epoch: [1][{i}/60]	Time {s:.3f} ({s:.3f})	Data 0.001 (0.001)	Loss {loss:.4e} (2.4e+00)
+step {i} elapsed_ms {ms:.1f}
+iter {i}: loss {loss:.4f}, time {ms:.2f}ms, mfu 1.23%
+| epoch   1 | {i:5d}/   60 batches | lr 20.00 | ms/batch {ms:5.2f} | loss {loss:5.2f} | ppl   120.00
+Train: 0 [{i:>4d}/60 (  3%)]  Loss: {loss:#.3g} ({loss:#.3g})  Time: {s:.3f}s,  {r:>7.2f}/s  ({s:.3f}s,  {r:>7.2f}/s)  LR: 1.0e-05  Data: 0.001 (0.001)
+step {i:05d}/00060 (1.00%) | loss: {loss:.6f} | lrm: 1.00 | dt: {ms:.2f}ms | tok/sec: {t:,} | mfu: 41.20 | total time: 0.12m
+epoch 001: {i} / 60 loss={loss:.3f}, ppl=12.3, wps={t}, ups={ups:.2f}, wpb=2048, bsz=32, num_updates={i}, lr=0.001, gnorm=1.2, train_wall=4, wall=9
+11/29 09:00:01 - mmengine - INFO - Epoch(train) [1][{i}/60]  lr: 1.0000e-02  eta: 0:01:00  time: {s:.4f}  data_time: 0.0010  memory: 100  loss: {loss:.4f}
+INFO:root:Epoch 1, step {i}: train_loss {loss:.4f}, {r:.0f} examples/second, eta 0:01:00
+Iteration {i}, loss = {loss:.8f}, speed: {r:.2f} img/s
+""".split("\n") if line]
 # It starts the script with its variables, as torchrun does with those of PET_*.
 TORCHRUN = f"""#!{sys.executable}
 import os, sys
@@ -83,20 +144,24 @@ class Try(cli.CliCase):
                 done = subprocess.run([cli.BENCHCTL, "try", "-f", "-", "--local"], input=made, env=self.env, text=True,
                                       cwd=self.folder, capture_output=True, timeout=600, check=False)
                 self.assertEqual(done.returncode, 0, done.stderr)
-                self.assertRegex(done.stdout, r"^train \(1 worker\): \d+ steps found, 123.0 samples/s by the rule "
+                self.assertRegex(done.stdout, r"^train \(1 worker\): \d+ steps found, \d+\.?\d* samples/s by the rule "
                                               r"torch-ddp \(mean of \d+ numbered step lines\)\n"
-                                              r"train \(2 workers\): \d+ steps found, 246.0 samples/s by [^\n]*\n$")
+                                              r"  lines: steps \d+(, not read \d+)?\n  verdict: \d[^\n]*\n"
+                                              r"train \(2 workers\): \d+ steps found, \d+\.?\d* samples/s by [^\n]*\n  lines: [^\n]*\n  verdict: [^\n]*\n$")
                 self.assertEqual(list(self.tmp.iterdir()), [])
 
     def test_a_program_that_ends(self):
         script = "for i in 1 2 3 4 5; do echo 50 images/sec; done"
-        # Three suffice; the others may have come with them.
         self.assertRegex(self.try_it(self.make(script, log="torch-ddp")),
-                         r"^sh \(1 worker\): ([345]) steps found, 50.00 samples/s by the rule torch-ddp "
-                         r"\(mean of \1 step lines\)\nsh \(2 workers\): \d steps found, 100.0 samples/s .*\n$")
+                         r"^sh \(1 worker\): 5 steps found, 50.00 samples/s by the rule torch-ddp "
+                         r"\(mean of 5 step lines\)\n  lines: steps 5\n"
+                         r"  verdict: 50 samples/s; one witness: its lines [^\n]*\n"
+                         r"sh \(2 workers\): 5 steps found, 100.0 samples/s [^\n]*\n[^\n]*\n[^\n]*\n"
+                         r"  2 independent copies, as far as the definition shows: profile none does not [^\n]*\n$")
         one = self.make("echo total images/sec: 8", log="tf-cnn-benchmarks", grid="{workers: [1]}")
         self.assertEqual(self.try_it(one),
-                         "sh (1 worker): 8.000 samples/s by the rule tf-cnn-benchmarks (last of 1 summary line)\n")
+                         "sh (1 worker): 8.000 samples/s by the rule tf-cnn-benchmarks (last of 1 summary line)\n"
+                         "  lines: summary 1\n  verdict: 8 samples/s; one witness: its lines are too few, or too close together\n")
 
     def test_no_line_matched(self):
         script = "for i in 1 2 3; do echo $i imgs each sec; echo $i frames/s; done"
@@ -112,14 +177,14 @@ class Try(cli.CliCase):
 
     def test_a_program_that_never_prints_a_figure(self):
         path = self.make("echo hello; exec sleep 1000", log="torch-ddp")
-        self.try_in_time(r"^sh \(1 worker\): worker/0: no line of 1 matched the log rule torch-ddp\nthe only line:\n  1: hello\n$",
-                         path, code=8)
+        self.try_in_time(r"^sh \(1 worker\): worker/0: no line of 1 matched the log rule torch-ddp\nthe only line:\n  1: hello\n"
+                         "no line has a number that could be a figure; print one a step, [^\n]*\n$", path, code=8)
         path = self.make("echo 12.5 images/sec; exec sleep 1000")
-        self.try_in_time("worker/0: it printed no record, but the shipped log rule torch-ddp reads 1 line", path, code=8)
+        self.try_in_time("worker/0: the shipped log rule torch-ddp reads 1 line", path, code=8)
 
     def test_too_few_lines_in_time_are_a_figure(self):
         path = self.make("echo 12.5 images/sec; exec sleep 1000", log="torch-ddp")
-        self.try_in_time(r"^sh \(1 worker\): 1 step found, 12.50 samples/s by the rule torch-ddp \(mean of 1 step line\)\nsh \(2", path)
+        self.try_in_time(r"^sh \(1 worker\): 1 step found, 12.50 samples/s by the rule torch-ddp \(mean of 1 step line\)\n  lines: steps 1\n[^\n]*\nsh \(2", path)
 
     def test_a_program_that_fails(self):
         said = self.try_it(self.make("echo one; echo two >&2; exit 3", log="torch-ddp"), code=1)
@@ -132,7 +197,8 @@ class Try(cli.CliCase):
         path = self.make(script, log="torch-ddp", grid="{workers: [2]}")
         said = self.try_it(path, code=1)
         self.assertIn("sh (2 workers): 1 of 2 workers printed figures; where one prints for all, add `scope: Each` to the line of", said)
-        self.assertIn("\nworker/1: the program printed nothing for the log rule torch-ddp\n", said)
+        self.assertIn("\nworker/1: the program printed nothing for the log rule torch-ddp\n"
+                      "a program that writes to a pipe may keep its output in a buffer: run it with PYTHONUNBUFFERED=1, ", said)
         rule = "{lines: [{kind: Step, scope: Each, pattern: '(?<rate>) images/sec'}]}"
         path = self.make(script, log=rule, grid="{workers: [2]}")
         self.assertRegex(self.try_it(path), r"^sh \(2 workers\): \d+ steps found, 20.00 samples/s by a rule in the definition ")
@@ -148,24 +214,129 @@ class Try(cli.CliCase):
         self.assertIn(f"next: benchctl run {path} --local\n", said)
         return said, "\n".join(changed).strip()
 
-    def test_the_rule_is_learned_and_written(self):
-        """Rank 0 alone prints what is a step time, a rate of its own, or one of the job; a line may lack its number."""
-        # The pace of the steps says which rate it is, though one of them stalls; a step is long beside the start of `sleep`.
-        ddp = ('for i in 1 2 3 4 5 6 7 8; do sleep 0.3; test "$BENCHD_INDEX" = 0 && '
-               'echo "[12:23:56] E00 | it 00$((i * 10))/0080 | loss=2.3 | {}"; done; echo done $BENCHD_INDEX')
-        rows = [
-            ("took 30.0ms/it", "{workers: [1, 2]}", "1 of 2 workers prints figures, of one: Each", "scope: Each, ", "it +(?<step>)"),
-            ("1067 img/s", "{workers: [1, 4]}", "1 of 4 workers prints figures, of one: Each", "scope: Each, ", "it +(?<step>)"),
-            ("$(test $i$BENCHD_WORKERS = 54 && sleep 1.2)$((1067 * BENCHD_WORKERS)) img/s", "{workers: [4, 1]}", "1 of 4 workers prints figures, of all together: Job",
-             "scope: Job, ", "it +(?<step>)"),
+    def fake(self, text, *options, steps=60, step_s=0.04, batch=32, grid="{workers: [1, 2]}", log=None, code=0):
+        """try --write of a program that measures its own steps; `text` has what a line says: {r} its rate, {rw} that of all workers.
+        It says what it printed, the rule in the file (None: unchanged), and the true rates of one worker and of several."""
+        path, truth = self.folder / "fake.yaml", self.folder / "truth"
+        script = self.program("fake.py", FAKE.format(text=text, steps=steps, step_s=step_s, batch=batch, truth=str(truth)))
+        text = self.ctl("init", *options, "--", sys.executable, script).stdout.replace("[1, 2]", grid[10:-1])
+        path.write_text(text if log is None else text.replace("    # log: torch-ddp\n", f"    log: {log}\n"), encoding="utf-8")
+        truth.write_text("", encoding="utf-8")
+        done = self.ctl_any("try", str(path), "--local", "--write", "-q")
+        self.assertIn(done.returncode, code if isinstance(code, tuple) else (code,), done.stdout + done.stderr)
+        self.assertEqual(list(self.tmp.iterdir()), [])
+        after = path.read_text(encoding="utf-8")
+        self.assertEqual(done.returncode != 0, after.count("log: ") == 0 or "    # log: torch-ddp\n" in after, done.stdout)
+        rule = re.search(r"^    log: (.*)$", after, re.M)
+        rates = [json.loads(line) for line in truth.read_text(encoding="utf-8").splitlines()]
+        return done.stdout, rule and rule.group(1), {n: [rate for workers, rate in rates if workers == n] for n in (1, 2, 4)}
+
+    def figures(self, said):
+        return {int(n): float(rate) for n, rate in re.findall(r"\((\d+) workers?\): (?:\d+ steps? found, )?(\S+) \S+/s by ", said)}
+
+    def assert_right(self, said, truth, of=sum, tolerance=0.15):
+        for n, rate in self.figures(said).items():
+            self.assertAlmostEqual(rate / of(truth[n]), 1, delta=tolerance, msg=f"{n} workers: {truth}\n{said}")
+
+    def test_the_scope_is_that_of_the_words_or_of_the_pace(self):
+        """Rank 0 alone prints: a time of its steps, its own rate, that of all, or one whose scope a word says."""
+        rows = [  # the line, whether all print, the scope that is written; "?": one question
+            ("step {i} took {ms:.2f} ms/step", False, "Each"),
+            ("step {i} loss {loss:.3f}, {rw:.1f} img/s", False, "Job"),
+            ("step {i} loss {loss:.3f}, {r:.1f} img/s/gpu", False, "Each"),
+            ("step {i}: {r:.1f} img/s per device", False, "Each"),
+            ("step {i}: {r:.1f} img/s", False, "?"),
+            ("step {i}: {rw:.1f} img/s (all workers)", False, "Job"),
+            ("step {i}: {r:.1f} img/s", True, None),
+            ("step {i}: {rw:.1f} img/s", True, "Job"),
         ]
-        for words, grid, why, scope, step in rows:
-            with self.subTest(words):
-                said, rule = self.write(ddp.format(words), grid=grid)
-                self.assertIn(f"scope: {why}\n", said)
-                self.assertTrue(rule.startswith("log: {lines: [{kind: Step, " + scope + "pattern: "), rule)
-                self.assertIn(step, rule)
+        for text, all_print, scope in rows:
+            with self.subTest(text):
+                said, rule, truth = self.fake(text if all_print else "0:" + text, code=2 if scope == "?" else 0)
+                if scope == "?":
+                    self.assertRegex(said, r"1 of 2 workers prints figures, and nothing shows of what:\n"
+                                           r"  1 worker, line \d+: step \d+: \S+ img/s\n    by rate and pace a step has 3[123]\S* samples\n"
+                                           r"  2 workers, line \d+: step \d+: \S+ img/s\n    by rate and pace a step has 3[123]\S* samples\n"
+                                           r"nothing was written; write one of these into the system:\n"
+                                           r"  log: {lines: \[{kind: Step, scope: Each, pattern: .*  # scope: Each, if .*\n"
+                                           r"  log: {lines: \[{kind: Step, scope: Job, pattern: .*  # scope: Job, if .*\n$")
+                    continue
+                self.assertEqual(scope, (re.search("scope: (\\w+)", rule) or [None, None])[1], said)
                 self.assertIn("warm-up: the first 10 steps are left out, by the numbers in the lines\n", said)
+                self.assertRegex(said, r"(?s)(  lines: steps \d+, warm-up 10\n  verdict: [^\n]* they agree\n.*){2}")
+                self.assert_right(said, truth)
+
+    def test_a_global_batch_is_no_scaling(self):
+        """3,200 and 3,200 samples/s are 1.000x or 2.000x: nothing but the program's author knows. A step time that halves is a question too."""
+        said, rule, _ = self.fake("0:iter {i}: {r:.0f} samples/s", code=2)
+        self.assertIsNone(rule, said)
+        said, rule, _ = self.fake("0:iter {i}: time {ms:.2f}ms/step", step_s="0.08 / W", code=2)
+        self.assertIn("scope: Job, unit: steps, ", said)
+        said, rule, _ = self.fake("0:iter {i}: total {r:.0f} samples/s", step_s="0.08 / W", code=1)
+        self.assertIn("a batch of 16 instead of 32 would agree", said)
+
+    def test_the_batch_follows_from_rate_and_pace(self):
+        said, _, _ = self.fake("step {i}: {r:.1f} img/s", batch=8, code=1)
+        self.assertIn("a batch of 8 instead of 32 would agree: write 'batchSize: 8'\n", said)
+        said, _, _ = self.fake("step {i} took {ms:.2f} ms/step", batch=8)
+        self.assertIn("  batch: 32 samples a step, by batchSize alone; no line confirms it\n", said)
+
+    def test_copies_are_said(self):
+        wanted = "  2 independent copies, as far as the definition shows: profile none does not tell the processes of each other\n"
+        said, _, _ = self.fake("step {i}: {r:.1f} img/s")
+        self.assertEqual(said.count(wanted), 1, said)
+        said, _, _ = self.fake("0:step {i} took {ms:.2f} ms/step")
+        self.assertNotIn("copies", said)
+
+    def test_a_single_line_at_the_end_has_no_warm_up(self):
+        rows = [("#Done. Trained 1920 samples. Throughput: {r:.2f} samples/sec", "torch-ddp"),
+                ("#done: {r:.1f} rows/s", "{lines: [{kind: Summary, pattern: ")]
+        for text, begin in rows:
+            said, rule, truth = self.fake(text)
+            self.assertTrue(rule.startswith(begin), rule)
+            self.assertNotIn("skip", said)
+            self.assert_right(said, truth, tolerance=0.3)  # the first step is in its mean
+
+    def test_a_shipped_rule_of_the_job_is_not_replaced(self):
+        """What Hugging Face's Trainer prints under torchrun: one summary of the job by rank 0."""
+        said, rule, truth = self.fake("0:#{{'train_runtime': '{t:.3f}', 'train_samples_per_second': '{all:.4g}', "
+                                      "'train_steps_per_second': '{sps:.4g}', 'train_loss': '1.9', 'epoch': '1'}}")
+        self.assertEqual(rule, "hf-trainer", said)
+        self.assertNotIn("copies", said)
+        self.assert_right(said, truth, tolerance=0.3)
+
+    def test_what_has_no_figure_gets_a_rule_or_advice(self):
+        rows = [
+            ("step {i}: loss {loss:.3f}", "log: {lines: [{kind: Step, from: TimeStamps, pattern: 'step +(?<step>)'}]}\n"),
+            ("bytes/sec {r:.1f}", "is the samples a second, write in the system:\n  log: {lines: [{kind: Step, pattern: 'bytes/sec +(?<rate>)'}]}\n"),
+            ("hello", "no line has a number that could be a figure; print one a step, "),
+            ("", "PYTHONUNBUFFERED=1"),
+        ]
+        for text, wanted in rows:
+            with self.subTest(text):
+                said, rule, _ = self.fake(text, steps=20, code=1)
+                self.assertIn(wanted, said)
+                self.assertNotRegex(said, "record|log rule\n")
+                given = re.search(r"  log: (.*)\n", said)
+                if given is not None:  # it works as it is printed
+                    said, _, truth = self.fake(text, steps=60, log=given.group(1))
+                    self.assert_right(said, truth)
+
+    def test_formats(self):
+        """Each of the formats at one and two workers: a right figure, or a reason. All with --long."""
+        for number, text in enumerate(FORMATS):
+            if "--long" not in sys.argv[1:] and number % 6 != 1:
+                continue
+            with self.subTest(text):
+                said, rule, truth = self.fake(text, code=(0, 1, 2))
+                if rule is None:
+                    self.assertRegex(said, r"(?s)no figure|known|write")
+                elif "unit: tokens" in rule:
+                    self.assert_right(said, {n: [64 * r for r in rates] for n, rates in truth.items()})
+                else:
+                    self.assert_right(said, truth)
+
+    def test_the_rule_is_learned_and_written(self):
         # A step time is of who prints it, however the time that a line says and the pace of the lines change.
         bar = 'for i in 1 2 3 4 5 6; do sleep 0.3; echo "$((i * 10))/60 [==] - 1s $((36 - 3 * BENCHD_WORKERS))ms/step - loss: 2"; done'
         said, rule = self.write(bar, grid="{workers: [1, 2]}")
