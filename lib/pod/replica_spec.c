@@ -380,11 +380,17 @@ static void add_rendezvous(struct env *env, const struct run_def *def, const str
 }
 
 /* Python holds back up to 8 KiB of what it prints to a pipe, and a program that prints a line a
- * second would show nothing for minutes. It has no effect on other programs. The definition's value
- * counts. */
-static void add_unbuffered(struct env *env, const json_t *container)
+ * second would show nothing for minutes. Other programs do not read the variable. A value of the
+ * definition counts. */
+static void add_unbuffered(struct env *env, const struct system *system, const json_t *container)
 {
     static const char name[] = "PYTHONUNBUFFERED";
+    /* Python then writes each part of a line by itself, and processes with one pipe tear lines. */
+    static const char *const several[] = {"mpirun", "mpiexec", "horovodrun", "nproc"};
+    if (system->has_launcher ||
+        array_any(several, COUNT_OF(several), it, system_names(system, *it))) {
+        return;
+    }
     const json_t *list = json_object_get(container, "env");
     bool is_set = vec_any(&env->list, it, str_eq(it->name, name));
     for (size_t i = 0; i < json_array_size(list); i++) {
@@ -471,7 +477,7 @@ static int build_process(const struct run_def *def, const struct point *point,
                            json_array_size(json_object_get(container, "command")) == 0;
     struct env own = own_env(def, point, &spec->id, addresses, is_native);
     if (!is_native) {
-        add_unbuffered(&own, container);
+        add_unbuffered(&own, system, container);
     }
     spec->env = own.list.items;
     spec->n_env = own.list.len;

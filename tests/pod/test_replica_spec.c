@@ -316,13 +316,20 @@ TEST(python_does_not_buffer)
         }
         assert_int_equal(n, 1);
     }
-    _cleanup_(run_def_freep) struct run_def *def = make_example_run();
-    struct replica_id id = {.attempt.point = 2, .role = ROLE_TRAINER};
-    struct gang_addresses addresses = example_addresses();
-    _cleanup_(replica_spec_done) struct replica_spec spec;
-    struct err err;
-    assert_int_equal(replica_spec_build(def, &id, &addresses, &spec, &err), 0);
-    assert_false(has_env(&spec, "PYTHONUNBUFFERED="));
+    static const char several[] = "command: [torchrun, --nproc_per_node=2, ";
+    const char *at = strstr(foreign, "command: [python3, ");
+    _cleanup_(freep) char *text = xasprintf("%.*s%s%s", (int)(at - foreign), foreign, several,
+                                            at + strlen("command: [python3, "));
+    for (int i = 0; i < 2; i++) { /* benchworker; processes that would tear each other's lines */
+        _cleanup_(run_def_freep) struct run_def *def =
+            i == 0 ? make_example_run() : make_run(text, NULL, 0);
+        struct replica_id id = {.attempt.point = 1, .role = i == 0 ? ROLE_TRAINER : ROLE_WORKER};
+        struct gang_addresses unknown = {0};
+        _cleanup_(replica_spec_done) struct replica_spec spec;
+        struct err err;
+        assert_int_equal(replica_spec_build(def, &id, &unknown, &spec, &err), 0);
+        assert_false(has_env(&spec, "PYTHONUNBUFFERED="));
+    }
 }
 
 /* As Kubernetes does it: a limit without a request is a request too. */
