@@ -1,11 +1,10 @@
 /* See import_shape.h. */
 #include "ctl/import/import_shape.h"
 
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/ascii.h"
+#include "base/parse.h"
 #include "base/str.h"
 #include "logparse/lines.h"
 
@@ -88,7 +87,7 @@ bool import_shape_differs(const struct import_shape *a, const struct import_shap
     if (x->line == 0 || y->line == 0 || x->varies || y->varies || str_eq(x->value, y->value)) {
         return false;
     }
-    const double of_each = strtod(x->value, NULL) / (double)a->trainers;
-    const double of_each_there = strtod(y->value, NULL) / (double)b->trainers;
-    return fact >= BATCH_FACTS || fabs(of_each / of_each_there - 1) > 1e-9;
+    int64_t n_x, n_y;
+    return fact >= BATCH_FACTS || parse_i64(x->value, &n_x) < 0 || parse_i64(y->value, &n_y) < 0 ||
+           (double)n_x * (double)b->trainers != (double)n_y * (double)a->trainers;
 }
