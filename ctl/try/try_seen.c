@@ -25,6 +25,7 @@
 #define PACE_STEPS (LOG_PACE_MIN_LINES + 2)
 #define PACE_NS INT64_C(1300000000)
 #define SLOW_NS INT64_C(5000000000)
+#define BURST_NS 1000000 /* steps that came all at once have no pace, however many follow */
 /* The definition's rule reads nothing of an output that is so old. */
 #define UNREAD_NS INT64_C(20000000000)
 
@@ -85,7 +86,7 @@ static bool has_enough(const struct try_seen *seen, const struct try_replica *r,
         return r->steps >= wanted;
     }
     const double ns = (double)(r->last_t_ns - r->first_t_ns) * (double)n / (double)r->steps;
-    return ns >= SLOW_NS || (ns >= PACE_NS && n >= PACE_STEPS);
+    return ns < BURST_NS || ns >= SLOW_NS || (ns >= PACE_NS && n >= PACE_STEPS);
 }
 
 bool try_seen_record(struct try_seen *seen, const struct replica_id *id,

@@ -180,7 +180,7 @@ const char *log_scope_words(const char *line)
         const char *scope, *pattern;
     } rows[] = {
         {"Each", "(?i)(\\bper|_per|/)[-_ ]*" PLACES "s?(?![a-z])"},
-        {"Job", "(?i)(?<![a-z])(total|global|aggregate|overall|all)[-_ ]*"
+        {"Job", "(?i)(?<![a-z])(total|global|aggregate|overall|all)[-_: ]*([\\d.,]+ *)?"
                 "(throughput|speed|" THINGS "[-_ ]*(/|per))"},
         {"Job", "(?i)/ *s(ec(ond)?s?)?[ ([]+(in )?(total|global|((over|across|of|on) )?all\\b)"},
     };

@@ -289,7 +289,7 @@ class Try(cli.CliCase):
         self.assertNotIn("copies", said)
 
     def test_a_single_line_at_the_end_has_no_warm_up(self):
-        rows = [("#Done. Trained 1920 samples. Throughput: {r:.2f} samples/sec", "torch-ddp"),
+        rows = [("#Done. Trained 1920 samples. Throughput: {r:.2f} samples/sec", "mpi"),
                 ("#done: {r:.1f} rows/s", "{lines: [{kind: Summary, pattern: ")]
         for text, begin in rows:
             said, rule, truth = self.fake(text)
