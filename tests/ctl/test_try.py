@@ -289,8 +289,8 @@ class Try(cli.CliCase):
         self.assertNotIn("copies", said)
 
     def test_a_single_line_at_the_end_has_no_warm_up(self):
-        rows = [("#Done. Trained 1920 samples. Throughput: {r:.2f} samples/sec", "mpi"),
-                ("#done: {r:.1f} rows/s", "{lines: [{kind: Summary, pattern: ")]
+        rows = [("#Done. Trained 1920 samples. Throughput: {r:.2f} samples/sec", "torch-ddp"),
+                ("#done: {r:.1f} frames/s", "{lines: [{kind: Summary, pattern: ")]
         for text, begin in rows:
             said, rule, truth = self.fake(text)
             self.assertTrue(rule.startswith(begin), rule)
