@@ -21,7 +21,7 @@
  * only one that prints: others may keep their lines in a buffer for a while. */
 #define ALONE_STEPS 27
 #define ALONE_NS INT64_C(3000000000)
-/* The pace of the steps is known after so many lines and so much time; slow steps have few lines. */
+/* The pace is known after so many lines and so much time; slow steps have few lines. */
 #define PACE_STEPS (LOG_PACE_MIN_LINES + 2)
 #define PACE_NS INT64_C(1300000000)
 #define SLOW_NS INT64_C(5000000000)
@@ -274,7 +274,7 @@ void try_put_figure(struct buf *out, int64_t steps, double rate, const char *uni
     }
 }
 
-/* Programs that no profile tells of each other, and that no variable of benchd's reaches. */
+/* Programs that no profile connects, and that no variable of benchd's reaches. */
 static bool are_copies(const struct try_seen *seen)
 {
     const struct system *system = &seen->def->spec->systems.items[0];
@@ -347,7 +347,7 @@ bool try_seen_format(const struct try_seen *seen, struct buf *out)
     if (has_figure && n_missing == 0 && n_job == 0 && are_copies(seen)) {
         buf_printf(out,
                    "  %u independent copies, as far as the definition shows: profile none does "
-                   "not tell the processes of each other\n",
+                   "not connect the processes\n",
                    seen->n);
     }
     for (uint32_t i = 0; i < seen->n; i++) {

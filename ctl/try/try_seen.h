@@ -69,7 +69,7 @@ struct try_reading {
 void try_reading_done(struct try_reading *r);
 void try_seen_read(const struct try_seen *seen, uint32_t index, struct try_reading *ret);
 
-/* "3 steps found, 123.4 samples/s by the rule torch-ddp (...)" and a newline, then what the lines of
+/* "3 steps found, 123.4 samples/s by the rule torch-ddp (...)" and a newline, then what lines of
  * the first replica with a figure were taken for, and the verdict. Without a figure it returns
  * false and appends why, in lines. */
 bool try_seen_format(const struct try_seen *seen, struct buf *out);

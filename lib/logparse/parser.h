@@ -55,7 +55,7 @@ void log_parser_feed(struct log_parser *p, enum log_stream stream, const char *d
 /* The streams have ended. */
 void log_parser_end(struct log_parser *p, int64_t t_ns);
 /* Feeds a whole output that was collected before, or a part of it, and ends the streams. Its time
- * is that of `arrivals`, whose text it is in, or else 0. */
+ * is that of `arrivals` if it is in their text, or else 0. */
 void log_parser_read(struct log_parser *p, const char *text, size_t len);
 
 /* ---- in verdict.c ---- */

@@ -282,7 +282,7 @@ class Try(cli.CliCase):
         self.assertIn("  batch: 32 samples a step, by batchSize alone; no line confirms it\n", said)
 
     def test_copies_are_said(self):
-        wanted = "  2 independent copies, as far as the definition shows: profile none does not tell the processes of each other\n"
+        wanted = "  2 independent copies, as far as the definition shows: profile none does not connect the processes\n"
         said, _, _ = self.fake("step {i}: {r:.1f} img/s")
         self.assertEqual(said.count(wanted), 1, said)
         said, _, _ = self.fake("0:step {i} took {ms:.2f} ms/step")
