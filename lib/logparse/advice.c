@@ -75,8 +75,8 @@ static void take_number(struct likely *l, const char *line, size_t from, struct 
     const size_t label = piece->number - from < LABEL_MAX ? piece->number - from : LABEL_MAX;
     const char *text = line + piece->number - label;
     _cleanup_(freep) char *words = xstrndup(text, label);
-    const bool is_named = strcasestr(words, "throughput") != NULL ||
-                          strcasestr(words, "speed") != NULL || strstr(words, "/s") != NULL;
+    const bool is_named = str_find_nocase(words, "throughput") != NULL ||
+                          str_find_nocase(words, "speed") != NULL || strstr(words, "/s") != NULL;
     if (is_named || (!l->is_named && array_any(text, label, c, ascii_is_letter(*c)))) {
         l->is_named = is_named;
         l->number = l->n;
