@@ -46,9 +46,9 @@ const struct verb verb_try = {
         "Nothing is stored: in a cluster the runs are deleted with their pods, also\n"
         "after Ctrl-C.\n"
         "\n"
-        "Exit codes: 0 each system has a figure, 1 one has none, 2 invalid definition, or a\n"
-        "scope that you must choose, 3 no such file, 4 not authorised, 5 no cluster or no\n"
-        "benchd, 8 --timeout without a figure, 9 a program is missing, 130 interrupted.",
+        "Exit codes: 0 each system has a figure, 1 one has none, 2 invalid definition, or\n"
+        "a scope that you must choose, 3 no such file, 4 not authorised, 5 no cluster or\n"
+        "no benchd, 8 --timeout without a figure, 9 a program is missing, 130 interrupted.",
     VERB_OPTS(opts),
     .max_words = 1,
     .instead = "benchctl init -- COMMAND > my.yaml, for a command",
