@@ -220,6 +220,7 @@ class Try(cli.CliCase):
         path, truth = self.folder / "fake.yaml", self.folder / "truth"
         script = self.program("fake.py", FAKE.format(text=text, steps=steps, step_s=step_s, batch=batch, truth=str(truth)))
         text = self.ctl("init", *options, "--", sys.executable, script).stdout.replace("[1, 2]", grid[10:-1])
+        text = text.replace("# batchSize: 32", "batchSize: 32")
         path.write_text(text if log is None else text.replace("    # log: torch-ddp\n", f"    log: {log}\n"), encoding="utf-8")
         truth.write_text("", encoding="utf-8")
         done = self.ctl_any("try", str(path), "--local", "--write", "-q")
