@@ -162,7 +162,7 @@ static bool read_span(const json_t *json, struct log_span *s)
 
 int log_reading_of_json(const json_t *json, struct log_reading *ret)
 {
-    int verdict, witness, unit;
+    int verdict = 0, witness = 0, unit = 0;
     *ret = (struct log_reading){.rate = real_of(json, "rate"),
                                 .pace = real_of(json, "pace"),
                                 .step_units = NAN,
