@@ -36,19 +36,19 @@ const struct verb verb_try = {
                 "  benchctl try train.yaml --local --write\n"
                 "  benchctl try my-sweep.yaml -n bench --systems ddp\n"
                 "  benchctl init -- torchrun train.py | benchctl try -f - --local\n",
-    .details =
-        "Starts the smallest point of each system once, in the cluster or with --local on\n"
-        "this machine, and ends it when it has printed a few steps; then the smallest one\n"
-        "with several workers. Prints the throughput with the rule that found it, what\n"
-        "the lines were taken for and whether their pace agrees; or else the last lines\n"
-        "of the output and a log rule that reads them. --write puts the rule into the\n"
-        "file, with its scope and warm-up, and leaves all else in the file as it is.\n"
-        "Nothing is stored: in a cluster the runs are deleted with their pods, also\n"
-        "after Ctrl-C.\n"
-        "\n"
-        "Exit codes: 0 each system has a figure, 1 one has none, 2 invalid definition, or\n"
-        "a scope that you must choose, 3 no such file, 4 not authorised, 5 no cluster or\n"
-        "no benchd, 8 --timeout without a figure, 9 a program is missing, 130 interrupted.",
+    .details = "Starts the smallest point of each system once, in the cluster or with --local on\n"
+               "this machine, and ends it when it has printed a few steps; then the smallest one\n"
+               "with several workers. Prints the throughput with the rule that found it, what\n"
+               "the lines were taken for and whether their pace agrees; or else the last lines\n"
+               "of the output and a log rule that reads them. --write puts the rule into the\n"
+               "file, with its scope and warm-up, and leaves all else in the file as it is.\n"
+               "Nothing is stored: in a cluster the runs are deleted with their pods, also\n"
+               "after Ctrl-C.\n"
+               "\n"
+               "Exit codes: 0 each system has a figure, 1 one has none, 2 invalid definition, or\n"
+               "a scope that you must choose, 3 no such file, 4 not authorised, 5 no cluster or\n"
+               "no benchd, 8 --timeout without a figure, 9 a program is missing, 130\n"
+               "interrupted.",
     VERB_OPTS(opts),
     .max_words = 1,
     .instead = "benchctl init -- COMMAND > my.yaml, for a command",
