@@ -70,7 +70,7 @@ TEST(steps_and_a_summary)
     assert_int_equal(s.n_series, 1);
     assert_string_equal(s.source.rule, "paddle-fluid");
     assert_string_equal(s.source.method, "mean of 1 step line");
-    free(end.summary_line);
+    log_reader_end_done(&end);
 }
 
 /* The view shows one process. */
@@ -101,7 +101,7 @@ TEST(steps_by_time_stamps)
     struct summary s;
     assert_int_equal(summary_read_usable(end.summary_line, &id, &s, NULL), 0);
     assert_true(summary_throughput(&s) == 32);
-    free(end.summary_line);
+    log_reader_end_done(&end);
 }
 
 TEST(a_summary_of_the_job)
@@ -114,7 +114,7 @@ TEST(a_summary_of_the_job)
     log_reader_end(l, 0, &end);
     assert_true(end.is_job);
     assert_int_equal(steps.n, 0);
-    free(end.summary_line);
+    log_reader_end_done(&end);
 }
 
 TEST(a_reason)
@@ -127,5 +127,5 @@ TEST(a_reason)
     assert_null(end.summary_line);
     assert_string_equal(end.why,
                         "no line of 1 matched the log rule keras\nthe only line:\n  1: killed\n");
-    free(end.why);
+    log_reader_end_done(&end);
 }
