@@ -525,7 +525,8 @@ static void check_signs(struct log_parser *p, enum log_use use, const char *line
         return;
     }
     p->n_bad_steps += is_step;
-    if (p->sign == NULL || (sign > p->sign && !is_step)) { /* the later ones say more */
+    /* A step may be forgiven, the end of a run is not; of its signs the later ones say more. */
+    if (p->sign == NULL || (!is_step && (p->sign->when == LOG_SIGN_STEP || sign > p->sign))) {
         p->sign = sign;
         log_quote_put(&p->sign_at, p->n_lines, line, len);
     }

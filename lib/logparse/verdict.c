@@ -250,13 +250,15 @@ static void heed_sign(struct log_parser *p)
     }
     char *why = xasprintf("line %llu: %s%s: %s", (unsigned long long)p->sign_at.number, sign->says,
                           share, p->sign_at.text);
-    if (is_of_steps && (double)p->n_bad_steps <= BAD_STEPS_SHARE * (double)p->n_read) {
-        free(p->reading.why);
-        p->reading.why = why;
+    const bool is_forgiven =
+        is_of_steps && (double)p->n_bad_steps <= BAD_STEPS_SHARE * (double)p->n_read;
+    if (is_forgiven && p->reading.verdict == LOG_VERDICT_WITHHELD) {
+        free(why); /* the reason of the verdict stays */
         return;
     }
     free(p->reading.why);
-    withhold(&p->reading, why);
+    p->reading.why = why;
+    p->reading.verdict = is_forgiven ? p->reading.verdict : LOG_VERDICT_WITHHELD;
 }
 
 /* The program was cut short: it has not printed the line that the rule names as its end. */

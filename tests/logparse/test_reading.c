@@ -283,6 +283,12 @@ TEST(a_sign_withholds_the_figure)
          "line 3: a Python exception was not caught: Traceback"},
         {"Traceback (most recent call last):\nno module, going on\nstep 1 8 img/s\n", NULL},
         {"# Out of bounds values : 3 FAILED\nstep 1 8 img/s\n", "line 1: the program checked"},
+        /* A step that is forgiven hides no end. */
+        {"step 1 loss nan 8 img/s\n"
+         "step 2 8 img/s\nstep 3 8 img/s\nstep 4 8 img/s\nstep 5 8 img/s\nstep 6 8 img/s\n"
+         "step 7 8 img/s\nstep 8 8 img/s\nstep 9 8 img/s\nstep 10 8 img/s\nstep 11 8 img/s\n"
+         "Traceback (most recent call last):\n",
+         "line 12: a Python exception was not caught"},
         {"step 1 loss nan 8 img/s\n",
          "line 1: the loss or the gradient is no finite number, in 1 of 1"},
         {"step 1 loss 3 8 img/s\nstep 2 banana 8 img/s\n", NULL},
