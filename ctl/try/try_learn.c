@@ -86,12 +86,9 @@ bool try_open_rule(const struct try_seen *seen, struct buf *out)
         if (line->unit != UNIT_SAMPLES) {
             buf_printf(out, "unit: %s, ", summary_unit_names[line->unit]);
         }
-        buf_printf(out, "%spattern: '", aggregates[line->aggregate]);
-        for (const char *p = line->text; *p != '\0'; p++) {
-            buf_puts(out, *p == '\'' ? "'" : "");
-            buf_putc(out, *p);
-        }
-        buf_puts(out, "'}]}");
+        buf_printf(out, "%spattern: ", aggregates[line->aggregate]);
+        log_put_quoted(out, line->text);
+        buf_puts(out, "}]}");
     }
     readings_free(list, seen->n);
     return is_plain;

@@ -44,24 +44,6 @@ static void put_found(const struct log_guess *guess, struct buf *out)
 
 /* ---- lines without a known figure ---- */
 
-/* Text that a pattern matches, in a YAML text with single quotes. */
-static void put_literal(struct buf *out, const char *text, size_t len)
-{
-    for (size_t i = 0; i < len; i++) {
-        const bool is_blank = text[i] == ' ' || text[i] == '\t';
-        if (is_blank && (i == 0 || text[i - 1] == ' ' || text[i - 1] == '\t')) {
-            continue;
-        }
-        buf_puts(out, is_blank                                      ? " +"
-                      : text[i] == '\''                             ? "'"
-                      : strchr("\\^$.[]|()?*+{}#", text[i]) != NULL ? "\\"
-                                                                    : "");
-        if (!is_blank) {
-            buf_putc(out, text[i]);
-        }
-    }
-}
-
 struct likely {                     /* of all lines */
     uint64_t n, n_numbered, number; /* lines; lines that number a step; the likeliest one */
     bool is_named;                  /* words in that line say that its number is a speed */
@@ -81,7 +63,8 @@ static void take_number(struct likely *l, const char *line, size_t from, struct 
         l->is_named = is_named;
         l->number = l->n;
         buf_clear(&l->pattern);
-        put_literal(&l->pattern, text, label);
+        const size_t blank = strspn(words, " \t");
+        log_put_literal(&l->pattern, text + blank, label - blank);
         text_put(l->value, sizeof(l->value), "%.*s", (int)piece->number_len, line + piece->number);
     }
 }
@@ -89,7 +72,7 @@ static void take_number(struct likely *l, const char *line, size_t from, struct 
 static void on_likely(void *ctx, const char *line, size_t len)
 {
     struct likely *l = ctx;
-    struct number_role piece, step = {0};
+    struct number_role piece, step;
     int64_t rank;
     const size_t prefix = log_prefix_len(line, len, &rank);
     size_t from = 0;
@@ -101,20 +84,18 @@ static void on_likely(void *ctx, const char *line, size_t len)
     }
     for (size_t at = 0; number_role_next_number(line, len, &at, &piece); from = at) {
         number_role_read(line, len, &piece);
-        if (piece.group == LOG_STEP && piece.score > 0) {
-            step = step.score > piece.score ? step : piece;
-        } else {
+        if (piece.group != LOG_STEP || piece.score == 0) {
             take_number(l, line, from, &piece);
         }
     }
-    if (step.score > 0) {
+    if (number_role_find_step(line, len, &step)) {
         l->n_numbered++;
         buf_clear(&l->numbered);
         buf_puts(&l->numbered, step.begin == step.number && step.number > 0 ? "(?<![\\w.,])" : "");
-        put_literal(&l->numbered, line + step.begin, step.number - step.begin);
+        log_put_literal(&l->numbered, line + step.begin, step.number - step.begin);
         buf_puts(&l->numbered, "(?<step>)");
         const size_t unit = step.number + step.number_len;
-        put_literal(&l->numbered, line + unit, step.end - unit);
+        log_put_literal(&l->numbered, line + unit, step.end - unit);
     }
 }
 
@@ -124,15 +105,19 @@ static void put_likely(const char *text, size_t len, struct buf *out)
     struct likely l = {0};
     log_lines_each(text, len, on_likely, &l);
     if (l.n_numbered >= NUMBERED_LINES) {
-        buf_printf(out,
-                   "its lines number their steps, so the time between them is a figure; write in "
-                   "the system:\n  log: {lines: [{kind: Step, from: TimeStamps, pattern: '%s'}]}\n",
-                   buf_cstr(&l.numbered));
+        buf_puts(out,
+                 "its lines number their steps, so the time between them is a figure; write in "
+                 "the system:\n  log: {lines: [{kind: Step, from: TimeStamps, pattern: ");
+        log_put_quoted(out, buf_cstr(&l.numbered));
+        buf_puts(out, "}]}\n");
     } else if (l.number > 0) {
         buf_printf(out,
                    "no number has a known unit; if %s in line %llu is the samples a second, write "
-                   "in the system:\n  log: {lines: [{kind: Step, pattern: '%s(?<rate>)'}]}\n",
-                   l.value, (unsigned long long)l.number, buf_cstr(&l.pattern));
+                   "in the system:\n  log: {lines: [{kind: Step, pattern: ",
+                   l.value, (unsigned long long)l.number);
+        buf_puts(&l.pattern, "(?<rate>)");
+        log_put_quoted(out, buf_cstr(&l.pattern));
+        buf_puts(out, "}]}\n");
     } else if (l.n > 0) {
         buf_puts(out, "no line has a number that could be a figure; print one a step, for example "
                       "'step 7: 123.4 samples/s'\n");

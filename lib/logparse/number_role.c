@@ -578,3 +578,18 @@ bool number_role_may_be_cut(const char *line, size_t number, size_t number_len, 
     const struct phrase label = read_label(line, begin);
     return !is_otherwise(&label);
 }
+
+bool number_role_find_step(const char *line, size_t len, struct number_role *ret)
+{
+    struct number_role piece;
+    *ret = (struct number_role){0};
+    for (size_t at = 0; number_role_next_number(line, len, &at, &piece);) {
+        number_role_read(line, len, &piece);
+        /* Of "[1/3] [40/60]" the last one is that of the step. */
+        const bool is_inner = piece.score == 1 && ret->score == 1;
+        if (piece.group == LOG_STEP && (piece.score > ret->score || is_inner)) {
+            *ret = piece;
+        }
+    }
+    return ret->score > 0;
+}

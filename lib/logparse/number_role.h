@@ -1,5 +1,5 @@
-/* What a number in a line of any log probably is, by the words next to it. Used by suggest.c and
- * values.c. Pure. */
+/* What a number in a line of any log probably is, by the words next to it. Used in this folder
+ * alone. Pure. */
 #pragma once
 
 #include <stdbool.h>
@@ -26,6 +26,8 @@ struct number_role {
 bool number_role_next_number(const char *line, size_t len, size_t *at, struct number_role *ret);
 /* Sets the rest. */
 void number_role_read(const char *line, size_t len, struct number_role *piece);
+/* The number of the step in a line: "Iteration: 12", "[40/60]". False: it has none. */
+bool number_role_find_step(const char *line, size_t len, struct number_role *ret);
 /* "1 234.5" may be one number or two. True if this may be the second half of such a number, and
  * nothing says that the digits before it, from *ret_begin on, are something else. */
 bool number_role_may_be_cut(const char *line, size_t number, size_t number_len, size_t *ret_begin);

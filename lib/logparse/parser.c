@@ -307,29 +307,13 @@ static void take_figure(struct log_parser *p, size_t index, const struct log_val
     }
 }
 
-/* The number of a step in a line of which the rule reads none: "Iteration: 12", "[40/60]". */
-static bool find_step(const char *line, size_t len, struct number_role *ret)
-{
-    struct number_role piece;
-    *ret = (struct number_role){0};
-    for (size_t at = 0; number_role_next_number(line, len, &at, &piece);) {
-        number_role_read(line, len, &piece);
-        /* Of "[1/3] [40/60]" the last one is that of the step. */
-        const bool is_inner = piece.score == 1 && ret->score == 1;
-        if (piece.group == LOG_STEP && (piece.score > ret->score || is_inner)) {
-            *ret = piece;
-        }
-    }
-    return ret->score > 0;
-}
-
 /* Where the line itself numbers its step, that counts as if the rule read it. */
 static void add_step(const struct log_line_rule *rule, const char *line, size_t len,
                      struct log_match *match)
 {
     struct number_role step;
     if (rule->kind == LOG_KIND_STEP && !log_pattern_has(rule->pattern, LOG_STEP) &&
-        !log_pattern_has(rule->pattern, LOG_STEPS) && find_step(line, len, &step)) {
+        !log_pattern_has(rule->pattern, LOG_STEPS) && number_role_find_step(line, len, &step)) {
         match->text[LOG_STEP] = line + step.number;
         match->len[LOG_STEP] = step.number_len;
     }

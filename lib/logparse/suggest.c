@@ -111,7 +111,7 @@ static struct candidate read_candidate(const char *line, size_t len)
 
 /* ---- the rule ---- */
 
-static void put_literal(struct buf *out, const char *text, size_t len)
+void log_put_literal(struct buf *out, const char *text, size_t len)
 {
     for (size_t i = 0; i < len; i++) {
         const bool is_blank = text[i] == ' ' || text[i] == '\t';
@@ -154,7 +154,7 @@ static void put_earlier(struct buf *out, const char *line, size_t from, const st
     }
     if (n > 0) {
         buf_puts(out, has_label ? "(?:(?<!\\w)" : "(?:\\d");
-        put_literal(out, text, len);
+        log_put_literal(out, text, len);
         buf_printf(out, "%s.*?){%u}", is_fraction ? "\\d" : "", n);
     }
 }
@@ -170,12 +170,12 @@ static void put_pattern(struct buf *out, const char *line, const struct candidat
         } else if (p->begin < p->number && p->begin > 0) {
             buf_puts(out, "(?<!\\w)");
         }
-        put_literal(out, line + p->begin, p->number - p->begin);
+        log_put_literal(out, line + p->begin, p->number - p->begin);
         if (p->number_len > 0) {
             buf_printf(out, "(?<%s>)", log_group_names[p->group]);
         }
         const size_t unit = p->number + p->number_len;
-        put_literal(out, line + unit, p->end - unit);
+        log_put_literal(out, line + unit, p->end - unit);
         buf_puts(out, p->end > unit && ascii_is_letter(line[p->end - 1]) ? "\\b" : "");
     }
 }
@@ -199,6 +199,16 @@ static void put_columns(struct buf *out, const struct candidate *c, char mark, s
     }
 }
 
+void log_put_quoted(struct buf *out, const char *pattern)
+{
+    buf_putc(out, '\'');
+    for (const char *p = pattern; *p != '\0'; p++) {
+        buf_puts(out, *p == '\'' ? "'" : "");
+        buf_putc(out, *p);
+    }
+    buf_putc(out, '\'');
+}
+
 /* Appends the rule as YAML in one line, in quotes that leave a backslash as it is. */
 static void put_rule(struct buf *out, const char *pattern, const struct candidate *c)
 {
@@ -207,12 +217,9 @@ static void put_rule(struct buf *out, const char *pattern, const struct candidat
         buf_printf(out, "unit: %s, ", summary_unit_names[c->unit]);
     }
     buf_puts(out, c->is_mean ? "aggregate: Last, " : "");
-    buf_puts(out, "pattern: '");
-    for (const char *p = pattern; *p != '\0'; p++) {
-        buf_puts(out, *p == '\'' ? "'" : "");
-        buf_putc(out, *p);
-    }
-    buf_puts(out, "'}]}");
+    buf_puts(out, "pattern: ");
+    log_put_quoted(out, pattern);
+    buf_puts(out, "}]}");
 }
 
 /* Reads the output by the rule. -ENOENT if that gives no figure. */

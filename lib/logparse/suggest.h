@@ -15,6 +15,10 @@ struct log_suggestion {
 };
 /* Each suggested rule begins with this. */
 #define LOG_SUGGESTED "{lines: [{kind: Step, "
+/* Appends a text as a pattern that matches it, with any number of blanks for some. */
+void log_put_literal(struct buf *out, const char *text, size_t len);
+/* Appends a pattern as YAML in single quotes has it. */
+void log_put_quoted(struct buf *out, const char *pattern);
 /* Appends the rule as `log` of a system has it: "{lines: [{kind: Step, pattern: '...'}]}".
  * Returns -ENOENT and appends nothing if no line is surely a figure. */
 int log_suggest_rule(const char *text, size_t len, const struct log_parser_params *who,
