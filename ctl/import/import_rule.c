@@ -19,7 +19,7 @@
 #include "logparse/shipped_rules.h"
 
 #define RULES_FIX "name one of docs/log-rules.md with --rules, or a file with one"
-#define GUESS_BYTES ((size_t)1 << 20) /* of the first log */
+#define GUESS_BYTES ((size_t)1 << 20) /* a rule is guessed from so much of the first log */
 
 void import_rule_done(struct import_rule *r)
 {

@@ -11,7 +11,7 @@ struct import_shape {
     int64_t trainers;
     struct import_fact {
         uint64_t line; /* that says it first; 0: none does */
-        bool varies;   /* a later line says something else: it is no setting */
+        bool varies;   /* a later line has another value, so this is not a setting */
         char value[48];
     } facts[IMPORT_FACTS];
 };

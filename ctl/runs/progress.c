@@ -41,7 +41,7 @@ struct live {
     uv_timer_t draw_timer, tick;
     uv_signal_t winch;
     uint64_t drawn_ms; /* loop time of the last frame */
-    unsigned n_lines;  /* of the last frame on the screen */
+    unsigned n_lines;  /* lines that the last frame has on the screen */
     struct buf frame;  /* the last one: an equal frame is not drawn */
 };
 

@@ -116,7 +116,7 @@ void try_put_rule(const char *rule, const struct try_ending *ending, struct buf 
 
 /* What the pace of two outputs says, of which `many` is of `times` as many workers. */
 struct pace_ratio {
-    double steps; /* rate of the one that many workers print, over that of one worker */
+    double steps; /* the rate printed with many workers, over the rate with one */
     double size;  /* the same of the samples of a step, by rate and pace */
     double error; /* of both, as a logarithm: the interval to each side */
 };
