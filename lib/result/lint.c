@@ -605,7 +605,9 @@ static void see_replica(struct lint_seen *seen, const struct replica_result *r)
             seen->throttled = r->row->id;
         }
     }
-    if (!seen->has_backwards && r->has_summary && r->steps.sum_s > (1 + TIME_SLACK) * duration_s) {
+    /* The time of a log's median follows from its rate. */
+    const bool is_measured = r->has_summary && r->summary.source.rule == NULL;
+    if (!seen->has_backwards && is_measured && r->steps.sum_s > (1 + TIME_SLACK) * duration_s) {
         seen->has_backwards = true;
         seen->backwards = r->row->id;
         seen->steps_s = r->steps.sum_s;

@@ -47,13 +47,17 @@ static void fill(struct fixture *f, double x[4][4])
 }
 
 /* Gives every trainer of an attempt these measured steps, one behind the other. */
-static void set_steps(struct attempt_row *row, const int64_t *step_ns, size_t n, double duration)
+/* `rule` is that of the log that the summary was read from, NULL if the replica wrote it itself. */
+static void set_steps(struct attempt_row *row, const int64_t *step_ns, size_t n, double duration,
+                      char *rule)
 {
     vec_each (struct replica_row, r, &row->replicas) {
         if (r->id.role != ROLE_TRAINER) {
             continue;
         }
-        struct summary s = {.samples = 128, .steps = (uint32_t)n};
+        struct summary s = {
+            .samples = 128, .steps = (uint32_t)n, .loss_first = NAN, .loss_last = NAN};
+        s.source = (struct summary_source){.rule = rule, .method = "median", .accuracy_last = NAN};
         for (size_t i = 0; i < n; i++) {
             s.duration_ns += step_ns[i];
         }
@@ -103,7 +107,7 @@ TEST(steps_that_still_fall)
                     const double ms = rows[i].first * more * (1 - at) + rows[i].last * at;
                     step_ns[j] = llrint(1e6 * ms * (j % 2 == 0 ? 1 : rows[i].noise));
                 }
-                set_steps(fixture_throughput(&f, p, t, 100), step_ns, n, 1);
+                set_steps(fixture_throughput(&f, p, t, 100), step_ns, n, 1, NULL);
             }
         }
         struct result *r = fixture_build(&f, RUN_SUCCEEDED);
@@ -183,7 +187,7 @@ TEST(a_warm_up_that_is_too_short)
                     step_ns[j] = llrint(1e7 * noise * (is_slow ? rows[i].slower : 1) *
                                         (is_disturbed ? 1.5 : 1));
                 }
-                set_steps(fixture_throughput(&f, p, t, 100), step_ns, n, 1);
+                set_steps(fixture_throughput(&f, p, t, 100), step_ns, n, 1, NULL);
             }
         }
         struct result *r = fixture_build(&f, RUN_SUCCEEDED);
@@ -199,13 +203,15 @@ TEST(time_that_runs_backwards)
         const char *name;
         size_t n_steps;
         double duration; /* over the sum of the steps */
+        char *rule;
         const char *message;
     } rows[] = {
-        {"steps fill the time", 8, 1, NULL},
-        {"within the precision of stored steps", 8, 0.9995, NULL},
-        {"a last step that is stored alone, and long", 1001, 1, NULL},
-        {"pauses between steps", 8, 1.5, NULL},
-        {"more steps than time", 8, 0.8,
+        {"steps fill the time", 8, 1, NULL, NULL},
+        {"within the precision of stored steps", 8, 0.9995, NULL, NULL},
+        {"a last step that is stored alone, and long", 1001, 1, NULL, NULL},
+        {"pauses between steps", 8, 1.5, NULL, NULL},
+        {"the median of a log makes the time", 8, 0.8, "nanogpt", NULL},
+        {"more steps than time", 8, 0.8, NULL,
          "time ran backwards: the steps of trainer/0 of point 1, trial 0, take 0.800 s, more than "
          "the measured 0.640 s"},
     };
@@ -223,7 +229,7 @@ TEST(time_that_runs_backwards)
         for (uint32_t p = 0; p < 4; p++) {
             struct attempt_row *row = fixture_throughput(&f, p, 0, 100);
             if (p == 1) {
-                set_steps(row, step_ns, rows[i].n_steps, rows[i].duration);
+                set_steps(row, step_ns, rows[i].n_steps, rows[i].duration, rows[i].rule);
             }
         }
         check(fixture_build(&f, RUN_SUCCEEDED), WARNING_NON_MONOTONIC_TIME, rows[i].message);
