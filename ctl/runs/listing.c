@@ -1,10 +1,6 @@
 /* See listing.h. */
 #include "ctl/runs/listing.h"
 
-#include <assert.h>
-#include <math.h>
-#include <string.h>
-
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -35,26 +31,6 @@ static int64_t ran_ms(const struct listed *l, int64_t now_unix_ms)
     }
     return (st->ended_unix_ms > 0 ? st->ended_unix_ms : now_unix_ms) - st->started_unix_ms;
 }
-
-enum column {
-    BY_NAME,
-    BY_NAMESPACE,
-    BY_BENCHMARK,
-    BY_PHASE,
-    BY_TRIALS,
-    BY_FAILED,
-    BY_CREATED,
-    BY_AGE,
-    BY_DURATION,
-};
-/* NULL at the end. */
-static const char *const run_columns[BY_DURATION + 2] = {
-    [BY_NAME] = "name",           [BY_NAMESPACE] = "namespace",
-    [BY_BENCHMARK] = "benchmark", [BY_PHASE] = "phase",
-    [BY_TRIALS] = "trials",       [BY_FAILED] = "failed",
-    [BY_CREATED] = "created",     [BY_AGE] = "age",
-    [BY_DURATION] = "duration",
-};
 
 static void print_run(struct table *t, const struct listed *l, bool is_wide, int64_t now_unix_ms)
 {
@@ -94,8 +70,7 @@ static json_t *run_to_json(const struct listed *l)
     return item;
 }
 
-const struct list_kind list_kind_runs = {"benchmarkrun", run_columns, print_run, run_to_json,
-                                         RUN_LIST_KIND};
+const struct list_kind list_kind_runs = {"benchmarkrun", print_run, run_to_json, RUN_LIST_KIND};
 
 /* ---- Benchmarks ---- */
 
@@ -151,8 +126,6 @@ static void print_benchmark(struct table *t, const struct listed *l, bool is_wid
     }
 }
 
-static const char *const benchmark_columns[] = {"name", "namespace", "created", "age", NULL};
-
 static json_t *benchmark_to_json(const struct listed *l)
 {
     JSON_ADD(json_object_get(l->object, "metadata"),
@@ -160,64 +133,10 @@ static json_t *benchmark_to_json(const struct listed *l)
     return json_incref(l->object);
 }
 
-const struct list_kind list_kind_benchmarks = {"benchmark", benchmark_columns, print_benchmark,
-                                               benchmark_to_json, "BenchmarkList"};
+const struct list_kind list_kind_benchmarks = {"benchmark", print_benchmark, benchmark_to_json,
+                                               "BenchmarkList"};
 
 /* ---- both ---- */
-
-/* What a row is sorted by: its text, or its number if the text is NULL. */
-struct order_key {
-    const char *text; /* borrowed */
-    double number;    /* NaN if it is not known; such rows come last */
-    size_t at;        /* the row; rows that are alike keep their order */
-};
-
-static int by_key(const void *a, const void *b)
-{
-    const struct order_key *x = a, *y = b;
-    int order = x->text != NULL && y->text != NULL ? strcmp(x->text, y->text)
-                                                   : isnan(x->number) - isnan(y->number);
-    order = order != 0 ? order : (x->number > y->number) - (x->number < y->number);
-    return order != 0 ? order : (x->at > y->at) - (x->at < y->at);
-}
-
-static struct order_key key_of(const struct listed *l, enum column by, int64_t now_unix_ms)
-{
-    const struct run_row *row = &l->row;
-    const int64_t ms = ran_ms(l, now_unix_ms);
-    const struct order_key keys[] = {
-        [BY_NAME] = {.text = row->name},
-        [BY_NAMESPACE] = {.text = l->ns == NULL ? "" : l->ns},
-        [BY_BENCHMARK] = {.text = row->benchmark},
-        [BY_PHASE] = {.text = run_phase_to_string(row->status.phase)},
-        [BY_TRIALS] = {.number = row->status.trials_done},
-        [BY_FAILED] = {.number = row->status.trials_failed},
-        [BY_CREATED] = {.number = (double)row->created_unix_ms},
-        [BY_AGE] = {.number = -(double)row->created_unix_ms},
-        [BY_DURATION] = {.number = ms < 0 ? NAN : (double)ms},
-    };
-    return keys[by];
-}
-
-void listing_sort(struct listing *list, const struct list_kind *kind, int column)
-{
-    const size_t n = list->items.len;
-    const int64_t now_unix_ms = clock_unix_ms();
-    /* The columns of Benchmarks are among those of runs. */
-    const int by = str_index(kind->columns[column], run_columns, BY_DURATION + 1);
-    assert(by >= 0);
-    _cleanup_(freep) struct order_key *keys = xnew_array(struct order_key, n + 1);
-    _cleanup_(freep) struct listed *before = xnew_array(struct listed, n + 1);
-    for (size_t i = 0; i < n; i++) {
-        before[i] = list->items.items[i];
-        keys[i] = key_of(&before[i], (enum column)by, now_unix_ms);
-        keys[i].at = i;
-    }
-    array_sort(keys, n, sizeof(keys[0]), by_key);
-    for (size_t i = 0; i < n; i++) {
-        list->items.items[i] = before[keys[i].at];
-    }
-}
 
 static void print_table(const struct cli *cli, const struct list_kind *kind,
                         const struct listing *list, bool with_ns, struct buf *out)

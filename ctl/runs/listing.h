@@ -1,4 +1,4 @@
-/* What `benchctl get` lists, and how it prints and sorts it. */
+/* What `benchctl get` lists, and how it prints it. */
 #pragma once
 
 #include <stdbool.h>
@@ -26,15 +26,13 @@ void listing_done(struct listing *list);
 
 /* Of which there are two. */
 struct list_kind {
-    const char *name;           /* for -o name */
-    const char *const *columns; /* what --sort-by takes, NULL at the end */
+    const char *name; /* for -o name */
     void (*print_row)(struct table *t, const struct listed *l, bool is_wide, int64_t now_unix_ms);
     json_t *(*item_to_json)(const struct listed *l);
     const char *document_kind; /* of a document that has them */
 };
 extern const struct list_kind list_kind_runs, list_kind_benchmarks;
 
-void listing_sort(struct listing *list, const struct list_kind *kind, int column);
 /* In the format of -o; nothing for an empty list as a table. with_ns: and the namespace of each. */
 void listing_format(const struct cli *cli, const struct list_kind *kind, const struct listing *list,
                     bool with_ns, struct buf *out);

@@ -13,26 +13,7 @@ struct get {
     const struct list_kind *kind;
     VEC(const char *) names; /* without their kinds; borrowed */
     struct list_wanted wanted;
-    int column; /* -1 keeps the order of the list */
 };
-
-static enum exit_code take_order(const struct cli *cli, struct get *g)
-{
-    const char *word = args_get(&cli->args, "sort-by", NULL);
-    const char *const *columns = g->kind->columns;
-    g->column = -1;
-    for (int i = 0; word != NULL && columns[i] != NULL; i++) {
-        g->column = str_eq_nocase(word, columns[i]) ? i : g->column;
-    }
-    if (word == NULL || g->column >= 0) {
-        return EXIT_OK;
-    }
-    _cleanup_(buf_done) struct buf fix = BUF_INIT;
-    for (size_t i = 0; columns[i] != NULL; i++) {
-        buf_printf(&fix, "%s%s", i == 0 ? "write one of " : ", ", columns[i]);
-    }
-    return cli_error(EXIT_USAGE, buf_cstr(&fix), "--sort-by '%s' is not a column", word);
-}
 
 /* "run", "benchmarkruns.benchd.io": the first `len` bytes of a word. NULL: no
  * kind that is listed. */
@@ -104,7 +85,7 @@ static enum exit_code take(const struct cli *cli, struct get *ret)
         return cli_error(EXIT_USAGE, "remove the names, or these options",
                          "--all-namespaces and --selector choose the objects themselves");
     }
-    return take_order(cli, ret);
+    return EXIT_OK;
 }
 
 static enum exit_code get_once(struct backend *b, const struct get *g)
@@ -114,9 +95,6 @@ static enum exit_code get_once(struct backend *b, const struct get *g)
     enum exit_code code = b->ops->list(b, &g->wanted, &found);
     if (code != EXIT_OK) {
         return code;
-    }
-    if (g->column >= 0) {
-        listing_sort(&found, g->kind, g->column);
     }
     listing_format(b->cli, g->kind, &found, g->wanted.is_all_namespaces, &out);
     code = cli_print(&out);
@@ -142,8 +120,6 @@ static enum exit_code run(struct cli *cli)
 static const struct arg_opt opts[] = {
     {"all-namespaces", 'A', NULL, "List those of all namespaces of the cluster"},
     {"selector", 'l', "LABELS", "List only those with these labels, for example team=a,tier!=b"},
-    {"sort-by", 0, "COLUMN",
-     "Sort by name, namespace, benchmark, phase, trials, failed, created, age or duration"},
 };
 
 const struct verb verb_get = {
@@ -154,7 +130,6 @@ const struct verb verb_get = {
     .examples = "  benchctl get\n"
                 "  benchctl get runs -n bench -o wide\n"
                 "  benchctl get runs 7k3fq --store sqlite:results.db -o json\n"
-                "  benchctl get runs --sort-by duration\n"
                 "  benchctl get runs -A -l team=vision\n"
                 "  benchctl get $(benchctl get runs -o name) -o wide\n"
                 "  benchctl get benchmarks --local\n",
@@ -162,8 +137,7 @@ const struct verb verb_get = {
                "run whose process died is listed with its last phase and (interrupted); resume\n"
                "it with: benchctl run --resume RUN --local\n"
                "\n"
-               "--sort-by sorts in ascending order. To follow a run: benchctl attach RUN, or in\n"
-               "a cluster also kubectl get bmr -w.",
+               "To follow a run: benchctl attach RUN, or in a cluster also kubectl get bmr -w.",
     VERB_OPTS(opts),
     .formats = "wide|json|name",
     .max_words = (size_t)-1,

@@ -18,10 +18,8 @@ class Cluster(ClusterCase):
         self.put_run("b-2", "2026-01-02T00:00:00Z")
         rows = [
             ((), ["b-2", "a-1"]),
-            (("--sort-by", "name"), ["a-1", "b-2"]),
             (("-l", "team=x"), ["a-1"]),
             (("-A",), ["c-3", "b-2", "a-1"]),
-            (("-A", "--sort-by", "namespace"), ["b-2", "a-1", "c-3"]),
         ]
         for args, expected in rows:
             got = json.loads(self.ctl("get", "runs", "-o", "json", *args).stdout)["items"]
