@@ -112,29 +112,6 @@ bool cluster_benchd_is_dead(struct cluster *c, struct err *why)
     return ask_lease(c, &address, &is_dead, why) < 0 && is_dead;
 }
 
-void cluster_lease_request(const struct cluster *c, struct kube_request *ret)
-{
-    kube_request_get(&kube_leases, c->ns, LEASE, ret);
-}
-
-bool cluster_learn_address(struct cluster *c, const struct kube_response *res)
-{
-    _cleanup_(freep) char *address = NULL;
-    if (read_lease(c, res->body, res->body_len, res->date_unix_ms, &address, NULL) < 0 ||
-        str_eq(address, c->address)) {
-        return false;
-    }
-    struct kube_client *before = take_ptr(c->direct);
-    free(take_ptr(c->address));
-    c->address = take_ptr(address);
-    if (!cluster_is_service(c->address) && connect_directly(c, NULL) < 0) {
-        c->direct = before; /* not a URL: keep the old address */
-        return false;
-    }
-    kube_client_free(before);
-    return true;
-}
-
 void cluster_api_request(struct cluster *c, const char *rest, struct kube_client **ret_client,
                          struct kube_request *ret)
 {

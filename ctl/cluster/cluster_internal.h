@@ -83,13 +83,6 @@ int cluster_reach_benchd(struct cluster *c, bool *ret_is_dead, struct err *err);
 enum exit_code cluster_find_benchd(struct cluster *c);
 /* True only if the API server says so. For a note after a command that does not need benchd. */
 bool cluster_benchd_is_dead(struct cluster *c, struct err *why);
-/* For callers that live long: the request for the Lease. */
-void cluster_lease_request(const struct cluster *c, struct kube_request *ret);
-/* Its answer; after cluster_reach_benchd. Takes the read key of benchd's Lease in any case; true:
- * benchd has another address too, and later requests go there. False with an answer that is no such
- * Lease. It frees the client of the old address. Calls of that client end without a callback, so do
- * not call this from one of them. */
-bool cluster_learn_address(struct cluster *c, const struct kube_response *res);
 /* "/api/v1/runs" + rest, as a request for *ret_client. After cluster_find_benchd. */
 void cluster_api_request(struct cluster *c, const char *rest, struct kube_client **ret_client,
                          struct kube_request *ret);

@@ -30,7 +30,7 @@ struct watch {
     uv_timer_t tick, timeout, patience;
     uv_signal_t signals[CLUSTER_N_SIGNALS];
     struct kube_informer *informer;
-    struct kube_call *call;         /* to benchd or for its Lease; NULL without one */
+    struct kube_call *call;         /* to benchd; NULL without one */
     struct kube_call *cancellation; /* after --timeout; NULL without one */
     uint64_t asked_ms;
     struct run_status status;   /* of the object */
@@ -161,13 +161,9 @@ static bool has_object(const struct watch *w)
     return object != NULL && strcmp(object->uid, w->uid) == 0;
 }
 
-/* A benchd outside the cluster listens on another port with each start. */
 static enum watch_event failure(const struct watch *w, const struct kube_response *res,
                                 const struct err *err)
 {
-    if (w->c->direct != NULL && res->failure != KUBE_ANSWERED) {
-        return WATCH_ON_LOST;
-    }
     if (res->http_code == 404) {
         return has_object(w) ? WATCH_ON_UNKNOWN_RUN : WATCH_ON_NO_RUN;
     }
@@ -209,22 +205,6 @@ static void ask(struct watch *w)
     (void)uv_timer_stop(&w->tick); /* always 0 */
     w->asked_ms = uv_now(&w->c->loop);
     w->call = kube_call(client, &req, &cluster_options, on_answer, w);
-}
-
-static void on_lease(void *ctx, int r, const struct kube_response *res, const struct err *err)
-{
-    (void)err; /* what counts is that benchd did not answer */
-    struct watch *w = ctx;
-    w->call = NULL;
-    const bool has_moved = r >= 0 && cluster_learn_address(w->c, res);
-    advance(w, has_moved ? WATCH_ON_MOVED : WATCH_ON_NOT_MOVED);
-}
-
-static void seek(struct watch *w)
-{
-    struct kube_request req;
-    cluster_lease_request(w->c, &req);
-    w->call = kube_call(w->c->client, &req, &cluster_options, on_lease, w);
 }
 
 static void on_tick(uv_timer_t *timer)
@@ -294,7 +274,6 @@ static void advance(struct watch *w, enum watch_event event)
 {
     static void (*const acts[])(struct watch *) = {[WATCH_DO_NOTHING] = NULL,
                                                    [WATCH_DO_ASK] = ask,
-                                                   [WATCH_DO_SEEK] = seek,
                                                    [WATCH_DO_WAIT] = ask_later,
                                                    [WATCH_DO_CANCEL] = cancel};
     const struct watch_todo todo = watch_step(&w->machine, event);

@@ -20,13 +20,8 @@ static bool has_run_ended(const struct watch_machine *m)
 /* An answer is due to a question that benchd was asked. */
 static bool is_asked(const struct watch_machine *m)
 {
-    return m->state == WATCH_ASKING || m->state == WATCH_RETRYING || m->state == WATCH_LAST_STALE ||
-           m->state == WATCH_LAST_ASKING || m->state == WATCH_LAST_RETRYING;
-}
-
-static bool is_seeking(const struct watch_machine *m)
-{
-    return m->state == WATCH_SEEKING || m->state == WATCH_LAST_SEEKING;
+    return m->state == WATCH_ASKING || m->state == WATCH_LAST_STALE ||
+           m->state == WATCH_LAST_ASKING;
 }
 
 static struct watch_todo finish(struct watch_machine *m, enum watch_state end)
@@ -54,27 +49,11 @@ static struct watch_todo run_ended(struct watch_machine *m)
         todo.act = WATCH_DO_ASK;
         return todo;
     case WATCH_ASKING:
-    case WATCH_RETRYING:
         m->state = WATCH_LAST_STALE;
-        return todo;
-    case WATCH_SEEKING:
-        m->state = WATCH_LAST_SEEKING;
         return todo;
     default:
         return ask(m); /* known already */
     }
-}
-
-static struct watch_todo seek(struct watch_machine *m)
-{
-    m->state = has_run_ended(m) ? WATCH_LAST_SEEKING : WATCH_SEEKING;
-    return (struct watch_todo){.act = WATCH_DO_SEEK};
-}
-
-static struct watch_todo retry(struct watch_machine *m)
-{
-    m->state = has_run_ended(m) ? WATCH_LAST_RETRYING : WATCH_RETRYING;
-    return (struct watch_todo){.act = WATCH_DO_ASK};
 }
 
 static struct watch_todo answered(struct watch_machine *m, enum watch_event event)
@@ -114,27 +93,12 @@ static struct watch_todo unanswered(struct watch_machine *m, enum watch_event ev
     return todo;
 }
 
-/* To a question or to the Lease; an answer that was not requested changes nothing. */
+/* An answer that was not requested changes nothing. */
 static struct watch_todo on_answer(struct watch_machine *m, enum watch_event event)
 {
-    const bool is_retry = m->state == WATCH_RETRYING || m->state == WATCH_LAST_RETRYING;
-    switch (event) {
-    case WATCH_ON_BEGIN:
-    case WATCH_ON_MORE:
-    case WATCH_ON_ALL:
-        return is_asked(m) ? answered(m, event) : nothing;
-    case WATCH_ON_MOVED:
-        return is_seeking(m) ? retry(m) : nothing;
-    case WATCH_ON_NOT_MOVED:
-        return is_seeking(m) ? unanswered(m, event) : nothing;
-    case WATCH_ON_LOST:
-        if (is_asked(m) && !is_retry) {
-            return seek(m);
-        }
-        return is_asked(m) ? unanswered(m, event) : nothing;
-    default:
-        return is_asked(m) ? unanswered(m, event) : nothing;
-    }
+    const bool is_answered =
+        event == WATCH_ON_BEGIN || event == WATCH_ON_MORE || event == WATCH_ON_ALL;
+    return !is_asked(m) ? nothing : is_answered ? answered(m, event) : unanswered(m, event);
 }
 
 static struct watch_todo on_timeout(struct watch_machine *m)

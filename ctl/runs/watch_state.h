@@ -2,48 +2,35 @@
  * out. Pure; cluster_watch.c turns callbacks into events and does what the machine decides.
  *
  * The API server reports changes of the BenchmarkRun by itself. What only benchd knows (steps,
- * ended attempts) is asked from its API, one question at a time. Where benchd runs outside the
- * cluster and its address does not answer, its Lease is asked for a new one,
- * once for each question.
+ * ended attempts) is asked from its API, one question at a time. The words on the arrows are
+ * functions of watch_state.c. While the run continues:
  *
- * While the run continues; the words on the arrows are functions of watch_state.c:
+ *      WAITING --ask--> ASKING --answered, unanswered--> WAITING
  *
- *      WAITING --ask--> ASKING --seek--> SEEKING --retry--> RETRYING
- *         ^               |                 |                  |
- *         '--answered, ---'<--unanswered----'<-----answered, --'
- *            unanswered                            unanswered
+ * run_ended, once the object says that the run has ended: WAITING becomes LAST_ASKING, ASKING
+ * becomes LAST_STALE, because its answer may be older than the end. From then on benchd has to
+ * answer within a time that each answer renews:
  *
- * run_ended, once the object says that the run has ended: WAITING becomes LAST_ASKING, SEEKING
- * becomes LAST_SEEKING, ASKING and RETRYING become LAST_STALE: their answer may be older than the
- * end. From then on benchd has to answer within a time that each answer renews:
+ *      LAST_WAITING --ask--> LAST_ASKING --unanswered--> LAST_WAITING
+ *      LAST_STALE --answered--> LAST_ASKING
+ *      LAST_STALE --unanswered--> LAST_WAITING
+ *      LAST_ASKING --answered: more to ask--> LAST_ASKING
+ *      LAST_ASKING --answered: nothing left to ask--> COMPLETE
  *
- *                    LAST_STALE --answered--.   .--answered: more to ask
- *                                           v   v
- *      LAST_WAITING ---------ask--------> LAST_ASKING -seek-> LAST_SEEKING -retry-> LAST_RETRYING
- *         ^                                   |                   |                     |
- *         '----------unanswered---------------'<------------------'<--------------------'
- *
- *      LAST_ASKING, LAST_RETRYING --answered: nothing left to ask--> COMPLETE
- *
- * LAST_STALE and LAST_RETRYING have the same arrows as LAST_ASKING, but an answer to a stale
- * question never completes the watch, and no question seeks the Lease twice. The states from
- * COMPLETE on are the ends, and nothing leaves them; `finish` enters them from any other state. */
+ * The states from COMPLETE on are the ends, and nothing leaves them; `finish` enters them from any
+ * other state. */
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
 enum watch_state {
-    WATCH_WAITING,  /* no question is under way; the next one follows after watch_wait_ms */
-    WATCH_ASKING,   /* benchd is asked */
-    WATCH_SEEKING,  /* benchd's address did not answer: the Lease is read */
-    WATCH_RETRYING, /* the question is asked again, at the new address */
+    WATCH_WAITING, /* no question is under way; the next one follows after watch_wait_ms */
+    WATCH_ASKING,  /* benchd is asked */
 
     WATCH_LAST_WAITING,
     WATCH_LAST_STALE, /* the question under way was asked before the run ended */
     WATCH_LAST_ASKING,
-    WATCH_LAST_SEEKING,
-    WATCH_LAST_RETRYING,
 
     WATCH_COMPLETE,   /* the run has ended, and everything about it was shown */
     WATCH_UNREPORTED, /* it has ended, but benchd does not report the rest */
@@ -66,9 +53,6 @@ enum watch_event {
     WATCH_ON_NO_RIGHT,    /* it failed: we may not ask it */
     WATCH_ON_UNKNOWN_RUN, /* it failed: benchd does not know the run, although its object exists */
     WATCH_ON_NO_RUN,      /* it failed: benchd does not know the run, and there is no object */
-    WATCH_ON_LOST,        /* it failed: benchd's own address does not answer */
-    WATCH_ON_MOVED,       /* the Lease names another address */
-    WATCH_ON_NOT_MOVED,   /* the Lease names none, or the same */
     WATCH_ON_PATIENCE,    /* no answer for too long after the run's end */
     WATCH_ON_SIGNAL,      /* Ctrl-C */
     WATCH_ON_TIMEOUT,     /* --timeout expired; the second time: the grace after it, too */
@@ -79,7 +63,6 @@ enum watch_event {
 enum watch_act {
     WATCH_DO_NOTHING,
     WATCH_DO_ASK,    /* the next question to benchd */
-    WATCH_DO_SEEK,   /* the Lease for benchd's address */
     WATCH_DO_WAIT,   /* for watch_wait_ms, then WATCH_ON_TICK */
     WATCH_DO_CANCEL, /* the run; WATCH_ON_TIMEOUT follows again after the grace */
 };

@@ -48,19 +48,6 @@ class Ending(RunCase):
         self.assertEqual(done.stderr.count("outcome=Succeeded"), len(self.document["attempts"]))
         self.assertEqual(done.stderr.count("has ended (Succeeded), but benchd does not answer; retrying"), 1)
 
-    def test_benchd_comes_back_at_another_address(self):
-        self.fake.address = "http://127.0.0.1:9"   # where nobody is any more
-
-        def run(name):
-            self.fake.documents[name] = json.loads(json.dumps(self.document))
-            self.fake.documents[name]["run"].update(name=name)
-            self.fake.set_status(name, phase="Succeeded", completions="6/6")
-            wait_until(lambda: len(self.sent("GET", "/leases/")) >= 3)
-            self.fake.address = self.fake.url
-        self.fake.on_create = run
-        done = self.ctl("run", "tiny", "-o", "json")
-        self.assertEqual(done.stderr.count("outcome=Succeeded"), len(self.document["attempts"]))
-
     def test_benchd_stays_away(self):
         self.end_without(AWAY, phase="PartiallyFailed")
         begin = time.monotonic()

@@ -14,6 +14,7 @@ import time
 from collections import Counter
 
 import tap
+from cluster import free_port
 from rest import MERGE, NS, Api
 
 BENCHD = os.environ.get("BENCHD", str(tap.ROOT / "build" / "daemon" / "benchd"))
@@ -57,6 +58,7 @@ class Benchd:
         self.cluster = cluster
         self.options = options
         self.process = None
+        self.listen = f"127.0.0.1:{free_port()}"   # also after a restart: benchctl reads the address once
         self.store = f"sqlite:{cluster.dir}/{name}.db"
         self.log = cluster.dir / f"benchd-{name}.log"
 
@@ -74,7 +76,7 @@ class Benchd:
         with open(self.log, "ab") as log:
             self.process = subprocess.Popen(
                 [BENCHD, "--kubeconfig", self.cluster.dir / "pki/admin.kubeconfig", "--namespace", "benchd",
-                 "--store", self.store, "--listen", "127.0.0.1:0", *self.options, *options],
+                 "--store", self.store, "--listen", self.listen, *self.options, *options],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=env)
 
     def kill(self):
