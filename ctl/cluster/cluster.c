@@ -95,7 +95,6 @@ static const struct backend_ops ops = {
     .load_run = cluster_load_run,
     .load_figures = cluster_load_figures,
     .get_log = cluster_get_log,
-    .follow_logs = cluster_follow_logs,
     .delete_run = cluster_delete_run,
     .cancel_run = cluster_cancel_run,
     .run = cluster_run,

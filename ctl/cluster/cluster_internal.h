@@ -125,7 +125,7 @@ char *cluster_kept_uid(struct cluster *c, const char *name, struct err *err);
 /* Has benchd erase them, and waits for that. Prints the error. */
 enum exit_code cluster_erase_kept(struct cluster *c, const char *name, const char *uid);
 
-/* --- cluster_run.c, cluster_watch.c, cluster_logs.c ------------------------------------------- */
+/* --- cluster_run.c, cluster_watch.c ----------------------------------------------------------- */
 
 /* What the command line names to be run. */
 struct cluster_source {
@@ -147,8 +147,6 @@ enum exit_code cluster_create_run(struct cluster *c, const struct object_run_par
 enum exit_code cluster_run(struct backend *b, char **ret_name);
 enum exit_code cluster_try(struct backend *b); /* cluster_try.c */
 enum exit_code cluster_attach(struct backend *b, const char *what);
-enum exit_code cluster_follow_logs(struct backend *b, const char *what,
-                                   const struct log_wanted *wanted);
 
 /* Shows the run until its end; the state it returns is one of watch_is_over. *ret_status: as last
  * read from the object. *err: why WATCH_UNREPORTED or WATCH_FORBIDDEN. */

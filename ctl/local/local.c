@@ -145,14 +145,6 @@ static enum exit_code get_log(struct backend *b, const struct loaded_run *run,
     return EXIT_OK;
 }
 
-static enum exit_code follow_logs(struct backend *b, const char *what,
-                                  const struct log_wanted *wanted)
-{
-    (void)b, (void)wanted;
-    return cli_error(EXIT_USAGE, "remove --follow",
-                     "run '%s': --follow works for runs in a cluster only", what);
-}
-
 /* *ret is the caller's, where it is EXIT_OK. */
 static enum exit_code find_run(struct local *l, const char *what, struct run_row *ret)
 {
@@ -210,7 +202,6 @@ static const struct backend_ops ops = {
     .load_run = load_run,
     .load_figures = load_figures,
     .get_log = get_log,
-    .follow_logs = follow_logs,
     .delete_run = delete_run,
     .cancel_run = cancel_run,
     .run = local_run,

@@ -39,9 +39,6 @@ struct backend_ops {
     /* Appends the stored log of one replica of an ended attempt. */
     enum exit_code (*get_log)(struct backend *b, const struct loaded_run *run,
                               const struct replica_id *id, struct buf *out);
-    /* Prints logs as they come, until the run ends or Ctrl-C. */
-    enum exit_code (*follow_logs)(struct backend *b, const char *what,
-                                  const struct log_wanted *wanted);
     /* *ret_name: the full name of the run, owned. */
     enum exit_code (*delete_run)(struct backend *b, const char *what, char **ret_name);
     enum exit_code (*cancel_run)(struct backend *b, const char *what, char **ret_name);

@@ -1,19 +1,7 @@
 /* benchctl logs RUN: prints the logs of one replica. */
 #include <inttypes.h>
 
-#include "base/parse.h"
 #include "ctl/verbs/verbs.h"
-
-static enum exit_code take_number(const struct cli *cli, const char *option, int64_t *ret)
-{
-    const char *text = args_get(&cli->args, option, NULL);
-    *ret = NOT_GIVEN;
-    if (text != NULL && parse_i64_in(text, 0, UINT32_MAX, ret) < 0) {
-        return cli_error(EXIT_USAGE, NULL, "--%s '%s': expected a whole number, 0 or more", option,
-                         text);
-    }
-    return EXIT_OK;
-}
 
 static enum exit_code take_wanted(const struct cli *cli, struct log_wanted *ret)
 {
@@ -25,7 +13,9 @@ static enum exit_code take_wanted(const struct cli *cli, struct log_wanted *ret)
                    {"attempt", &ret->attempt.number},
                    {"index", &ret->index}};
     for (size_t i = 0; i < COUNT_OF(numbers); i++) {
-        enum exit_code code = take_number(cli, numbers[i].option, numbers[i].ret);
+        *numbers[i].ret = NOT_GIVEN;
+        enum exit_code code =
+            cli_take_number(cli, numbers[i].option, 0, UINT32_MAX, numbers[i].ret);
         if (code != EXIT_OK) {
             return code;
         }
@@ -121,21 +111,14 @@ static enum exit_code run(struct cli *cli)
 {
     struct log_wanted w;
     _cleanup_(backend_freep) struct backend *b = NULL;
-    const char *what = cli->args.words[0];
+    _cleanup_(loaded_run_done) struct loaded_run run = {0};
     enum exit_code code = take_wanted(cli, &w);
     code = code == EXIT_OK ? backend_open(cli, &b) : code;
-    if (code == EXIT_OK && args_has(&cli->args, "follow")) {
-        code = b->ops->follow_logs(b, what, &w);
-    } else if (code == EXIT_OK) {
-        _cleanup_(loaded_run_done) struct loaded_run run = {0};
-        code = b->ops->load_run(b, what, &run);
-        code = code == EXIT_OK ? logs(b, &run, &w) : code;
-    }
-    return code;
+    code = code == EXIT_OK ? b->ops->load_run(b, cli->args.words[0], &run) : code;
+    return code == EXIT_OK ? logs(b, &run, &w) : code;
 }
 
 static const struct arg_opt opts[] = {
-    {"follow", 'f', NULL, "Print the logs of a cluster run as they arrive, until it ends"},
     {"point", 0, "P", "Point, as listed by benchctl describe RUN"},
     {"trial", 0, "T", "Trial; default: the first of the point"},
     {"attempt", 0, "A", "Attempt; default: the last of the trial"},
@@ -149,8 +132,11 @@ const struct verb verb_logs = {
     .args = "RUN [--point P] [option...]",
     .summary = "Print the logs of one replica",
     .examples = "  benchctl logs 7k3fq --point 3\n"
-                "  benchctl logs 7k3fq --local --point 3 --trial 1 --role pserver --index 1\n"
-                "  benchctl logs 7k3fq --follow\n",
+                "  benchctl logs 7k3fq --local --point 3 --trial 1 --role pserver --index 1\n",
+    .details =
+        "It prints the logs of attempts that have ended. For that of a pod that is running:\n"
+        "kubectl -n NAMESPACE logs -f POD. The pods of a run have the label\n"
+        "benchd.io/run=RUN.",
     VERB_OPTS(opts),
     .min_words = 1,
     .max_words = 1,

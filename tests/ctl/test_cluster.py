@@ -6,7 +6,6 @@ import os
 import pathlib
 import pty
 import re
-import signal
 
 import cli
 from cluster_case import ClusterCase, RunCase
@@ -485,13 +484,12 @@ class Running(RunCase):
             return bent
 
         for again in (False, True):   # nothing of that name, another one
-            for words in (["attach", name], ["logs", name, "-f"]):
-                with self.subTest(words=words, again=again):
-                    self.fake.objects["benchmarkruns"].clear()
-                    self.serve_name()
-                    self.fake.answer = vanish(again)
-                    done = self.ctl(*words, code=3, timeout=90)
-                    self.assertIn(f"run/{name} was deleted", done.stderr)
+            with self.subTest(again=again):
+                self.fake.objects["benchmarkruns"].clear()
+                self.serve_name()
+                self.fake.answer = vanish(again)
+                done = self.ctl("attach", name, code=3, timeout=90)
+                self.assertIn(f"run/{name} was deleted", done.stderr)
 
     def test_a_lost_answer_to_delete(self):
         name = self.serve_name()
@@ -541,76 +539,6 @@ class Running(RunCase):
         name = "tiny-7k3fq"
         self.fake.put("benchmarkruns", {"metadata": {"name": name}, "spec": {"benchmarkRef": {"name": "tiny"}}})
         return name
-
-
-class Following(ClusterCase):
-    def put_pod(self, attempt, role="trainer", state="terminated", created="2026-01-01T00:00:00Z"):
-        name = f"tiny-7k3fq-p0t0a{attempt}-{role}-0"
-        self.fake.put("pods", {
-            "apiVersion": "v1",
-            "metadata": {"name": name, "creationTimestamp": created, "labels": {
-                "benchd.io/run": "tiny-7k3fq", "benchd.io/point": "0", "benchd.io/trial": "0",
-                "benchd.io/attempt": str(attempt), "benchd.io/role": role, "benchd.io/replica-index": "0"}},
-            "spec": {"containers": [{"name": "main"}, {"name": "sidecar"}]},
-            "status": {"containerStatuses": [{"name": "sidecar", "state": {"running": {}}},
-                                             {"name": "main", "state": {state: {}}}]}})
-        self.fake.logs[name] = f"{role} says {attempt}\n"
-
-    def setUp(self):
-        super().setUp()
-        self.fake.put("benchmarkruns", {"metadata": {"name": "tiny-7k3fq"}, "spec": {"benchmarkRef": {"name": "tiny"}},
-                                        "status": {"phase": "Running"}})
-
-    def test_attempt_after_attempt_to_the_end_of_the_run(self):
-        self.put_pod(1, created="2026-01-02T00:00:00Z")
-        self.put_pod(0)
-        self.put_pod(0, role="pserver")
-        self.put_pod(2, state="waiting")
-        self.fake.set_status("tiny-7k3fq", phase="Succeeded")
-        done = self.ctl("logs", "7k3fq", "-f")
-        self.assertEqual(done.stdout, "trainer says 0\ntrainer says 1\n")
-        self.assertTrue(all("container=main" in path for path, _ in self.sent("GET", "/log")))
-
-    def test_a_launcher_stands_for_its_workers(self):
-        self.put_pod(0, role="worker")
-        self.put_pod(0, role="launcher", created="2026-01-01T00:00:05Z")
-        self.put_pod(1, role="worker", created="2026-01-02T00:00:00Z")
-        self.fake.set_status("tiny-7k3fq", phase="Succeeded")
-        self.assertEqual("launcher says 0\nworker says 1\n", self.ctl("logs", "7k3fq", "-f").stdout)
-
-    def test_one_attempt(self):
-        self.put_pod(0)
-        self.put_pod(0, role="pserver")
-        done = self.ctl("logs", "7k3fq", "-f", "--point", "0", "--trial", "0", "--attempt", "0", "--role", "pserver")
-        self.assertEqual(done.stdout, "pserver says 0\n")
-
-    def test_forbidden(self):
-        self.fake.answers = [("GET", "/pods", *status(403, "Forbidden", 'User "u" cannot list resource "pods"'))]
-        self.assertIn("cannot list", self.ctl("logs", "7k3fq", "-f", code=4).stderr)
-
-    def test_forbidden_to_look_at_the_run(self):
-        self.fake.answers = [("GET", r"/benchmarkruns\?", *status(403, "Forbidden", 'User "u" cannot list resource'))]
-        self.assertIn("cannot list", self.ctl("logs", "tiny-7k3fq", "-f", code=4, timeout=90).stderr)
-
-    def test_nothing_left_to_follow(self):
-        self.fake.set_status("tiny-7k3fq", phase="Succeeded")
-        done = self.ctl("logs", "7k3fq", "-f")
-        self.assertEqual(done.stdout, "")
-        self.assertIn("run/tiny-7k3fq has ended and none of its selected pods is left; for the stored logs: "
-                      "benchctl logs tiny-7k3fq -n bench", done.stderr)
-
-    def test_a_reader_that_leaves(self):
-        self.put_pod(0)
-        self.fake.logs["tiny-7k3fq-p0t0a0-trainer-0"] = "a line\n" * 100000
-        process = self.start("logs", "7k3fq", "-f", "-q")
-        self.assertEqual(process.stdout.readline(), "a line\n")
-        process.stdout.close()
-        self.assertEqual((process.stderr.read(), process.wait(cli.WAIT_S)), ("", -signal.SIGPIPE))
-
-    def test_ctrl_c(self):
-        process = self.start("logs", "7k3fq", "-f")
-        wait_until(lambda: any("watch=1" in path for _, path, _ in self.fake.requests))
-        self.assertEqual(self.stop(process, cli.SIGINT)[0], 130)
 
 
 class Plugin(ClusterCase):

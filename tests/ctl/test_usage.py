@@ -130,7 +130,6 @@ class Usage(cli.CliCase):
             (["delete", "x"], 5, "add --local"),
             (["attach", "x", "--local"], 2, "in its own terminal"),
             (["cancel", "x", "--local"], 2, "Ctrl-C"),
-            (["logs", "x", "--local", "-f"], 2, "remove --follow"),
             (["get", "runs", "--local", "-n", "x"], 2, "cannot be used with --local or --store"),
             (["get", "benchmarks", "vgg16-single-nod", "--local"], 3, "did you mean 'vgg16-single-node'?"),
             (["results", "x", "--local"], 3, "there is no folder"),

@@ -105,17 +105,12 @@ def check_run(v):
                   v.cluster.dir)
     run, name = v.start_run("-f", v.write("small", repeats={"min": 4}))
     t.ok(v.wait_running(name), "run: a trial is under way")
-    follow = v.start("logs", "-f", name)
     with v.ends_held():   # it must go on while others look at it, however long they take
         check_running(v, run, name)
     done = ctl("attach", name, "-o", "json")
     t.equal(0, done.returncode, "attach: exit 0 at its end")
     result = json.loads(done.stdout)
     t.equal(("Succeeded", name, 2), (result["phase"], result["run"], len(result["points"])), "attach -o json: the result")
-    code, said = follow.end()
-    t.equal(0, code, "logs -f: ends with the run")
-    # A fake pod's log does not end with its container: the next one's turn comes late, or never. On a loaded machine the first are over before.
-    t.match(rf"==> {name}-p[01]t\da0-trainer-0(?s:.*)\"type\":\"summary\"", said, "logs -f: what a pod said")
     check_watch(t, watch, name)
     check_ended(v, name, result)
     return name
