@@ -133,10 +133,8 @@ const struct verb verb_logs = {
     .summary = "Print the logs of one replica",
     .examples = "  benchctl logs 7k3fq --point 3\n"
                 "  benchctl logs 7k3fq --local --point 3 --trial 1 --role pserver --index 1\n",
-    .details =
-        "It prints the logs of attempts that have ended. For that of a pod that is running:\n"
-        "kubectl -n NAMESPACE logs -f POD. The pods of a run have the label\n"
-        "benchd.io/run=RUN.",
+    .details = "It prints logs of attempts that have ended. For the log of a running pod, use\n"
+               "kubectl logs -f POD; the pods of a run have the label benchd.io/run=RUN.",
     VERB_OPTS(opts),
     .min_words = 1,
     .max_words = 1,
