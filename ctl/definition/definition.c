@@ -146,9 +146,7 @@ enum exit_code definition_load(const struct cli *cli, const struct definition_fi
     struct spec *spec = NULL;
     int r = spec_load(file->text, file->len, &overrides, &spec, &diags);
     r = r < 0 ? r : freeze(spec, params, ret, &diags);
-    if (r < 0 && params->problems != NULL) {
-        diags_move(params->problems, &diags);
-    } else if (r < 0) {
+    if (r < 0) {
         (void)cli_print_diags(&diags, file->path, file->text);
     }
     return r < 0 ? EXIT_USAGE : EXIT_OK;

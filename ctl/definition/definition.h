@@ -32,7 +32,6 @@ struct definition_load_params {
     const struct profiles *profiles; /* borrowed */
     bool is_local;                   /* with its local block merged, on this machine */
     int64_t created_unix_ms;
-    struct diags *problems;  /* NULL: they are printed; else they are moved there */
     const char *const *sets; /* (n_sets) more of --set, borrowed */
     size_t n_sets;
 };

@@ -36,33 +36,28 @@ class Usage(cli.CliCase):
         self.assertEqual(list(version), ["version", "source", "compiler", "options"])
         self.assertEqual(self.ctl("version").stdout.splitlines()[0], f"benchctl {version['version']}")
 
-    def test_validate_as_json(self):
+    def test_validate_checks_each_file(self):
         bad, local = self.folder / "bad.json", self.folder / "local.json"
         document = cli.definition(extra={"baseline": "SingleNode", "timeout": "4h"})
         bad.write_text(json.dumps(document), encoding="utf-8")
         local.write_text(json.dumps(cli.definition(extra={"local": {"repeats": 3}})), encoding="utf-8")
-        done = self.ctl("validate", str(bad), "vgg16-single-node", str(local), "/no/such.yaml", "-o", "json", code=2)
-        self.assertEqual(done.stderr, "")
-        document = json.loads(done.stdout)
-        self.assertEqual(document["kind"], "ValidationList")
-        items = document["items"]
-        self.assertEqual([item["valid"] for item in items], [False, True, False, False])
-        self.assertEqual([p["fix"] for p in items[0]["problems"]],   # by place: the timeout was added behind the baseline
-                         ["write 'baseline: {kind: SingleNode}'", "write 'runPolicy: {activeDeadlineSeconds: 14400}'"])
-        self.assertEqual({(p["line"], p["column"] > 1) for p in items[0]["problems"]}, {(1, True)})
-        self.assertEqual((items[1]["problems"], items[1]["file"].endswith("vgg16-single-node.yaml")), ([], True))
-        self.assertEqual(items[2]["problems"][0]["path"], "spec.local.repeats")
-        self.assertEqual((items[3]["file"], items[3]["problems"][0]["line"]), ("/no/such.yaml", 0))
-        self.assertIn("No such file", items[3]["problems"][0]["message"])
+        done = self.ctl("validate", str(bad), "vgg16-single-node", str(local), "/no/such.yaml", code=2)
+        self.assertIn("vgg16-single-node.yaml: benchmark/vgg16-single-node is valid (", done.stdout)
+        self.assertEqual(done.stdout.count(" is valid "), 1)
+        for fix in ("write 'baseline: {kind: SingleNode}'", "write 'runPolicy: {activeDeadlineSeconds: 14400}'"):
+            self.assertIn(fix, done.stderr)
+        self.assertRegex(done.stderr, rf"{bad}:1:\d+: error: ")
+        self.assertIn("spec.local.repeats", done.stderr)
+        self.assertIn("error: /no/such.yaml: No such file", done.stderr)
         with open(local, encoding="utf-8") as file:
-            again = self.ctl("validate", "-f", "-", "-f", str(bad), "vgg16-single-node", "-o", "json", stdin=file, code=2)
-        self.assertEqual([item["valid"] for item in json.loads(again.stdout)["items"]], [False, False, True])
+            again = self.ctl("validate", "-f", "-", "-f", str(bad), "vgg16-single-node", stdin=file, code=2)
+        self.assertIn("(stdin)", again.stderr)
         self.assertIn("'validate' needs a FILE or -f FILE", self.ctl("validate", code=2).stderr)
         text = (cli.ROOT / "benchmarks" / "vgg16-systems.yaml").read_text(encoding="utf-8")
         (self.folder / "no-image.yaml").write_text(re.sub(r", image: [^}]*", "", text), encoding="utf-8")
-        no_image = json.loads(self.ctl("validate", "no-image.yaml", "-o", "json").stdout)["items"][0]
-        self.assertTrue(no_image["valid"] and no_image["notes"])
-        self.assertEqual(list(no_image["notes"][0]), ["line", "column", "path", "message"])
+        no_image = self.ctl("validate", "no-image.yaml")
+        self.assertRegex(no_image.stdout, r"; \d of \d systems with --local only\)\n$")
+        self.assertRegex(no_image.stderr, r"no-image.yaml:\d+:\d+: spec.systems\[\d\]: in a cluster: ")
 
     def test_wrong_command_lines(self):
         rows = [  # words, exit code, text
@@ -215,8 +210,9 @@ class Benchmarks(cli.CliCase):
 
 class Validate(cli.CliCase):
     def test_whoever_reads_has_json(self):
-        """Every verb but those that write bytes as they are, change something, or start something; explain prints the CRD's schema."""
-        no_json = {"init", "try", "explain", "export", "reproduce", "logs", "cancel", "delete", "help", "report"}
+        """Every verb but those that write bytes as they are, change something, or start something; explain prints the CRD's schema,
+        and validate has the form of a compiler, FILE:LINE:COLUMN: error: PATH: TEXT."""
+        no_json = {"init", "try", "explain", "export", "reproduce", "logs", "cancel", "delete", "help", "report", "validate"}
         for verb in set(VERBS) - no_json:
             with self.subTest(verb):
                 self.assertRegex(self.ctl(verb, "--help").stdout, r"(?s)Output formats \(-o\): .{0,200}?\bjson\b")
@@ -299,8 +295,6 @@ class Validate(cli.CliCase):
         self.assertIn(f"{self.folder}/pods/mine.yaml:4:33: error: spec.roles.trainer.template.spec.containers[0].resources.requests.cpu: ",
                       done.stderr)
         self.assertIn(f"\n1 error in templates of {path}\n", done.stderr)
-        problem, = json.loads(self.ctl("validate", str(path), "-o", "json", code=2).stdout)["items"][0]["problems"]
-        self.assertEqual((f"{self.folder}/pods/mine.yaml", 4, 33), (problem["origin"], problem["line"], problem["column"]))
         (self.folder / "pods" / "mine.yaml").unlink()
         (self.folder / "pods" / "mine.yaml").mkdir()   # a folder is no file
         self.assertIn("no file 'pods/mine.yaml'", self.ctl("validate", str(path), code=2).stderr)
