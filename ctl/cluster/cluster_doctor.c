@@ -9,14 +9,6 @@
 #include "ctl/doctor/doctor.h"
 #include "kube/json.h"
 
-#define DNS_NS "kube-system"
-#define DNS_SERVICE "kube-dns" /* CoreDNS has it, too */
-
-static json_t *path(const json_t *object, const char *a, const char *b)
-{
-    return json_object_get(json_object_get(object, a), b);
-}
-
 static void fail_with(struct checks *checks, const char *name, int r, const char *fix,
                       const struct err *err)
 {
@@ -103,7 +95,7 @@ static int has_right(struct cluster *c, const struct right *right, struct err *e
     };
     req.body_len = strlen(req.body);
     const int r = cluster_get(c, &req, &answer, err);
-    return r < 0 ? r : json_is_true(path(answer, "status", "allowed"));
+    return r < 0 ? r : json_is_true(json_object_get(json_object_get(answer, "status"), "allowed"));
 }
 
 static void check_rights(struct cluster *c, struct checks *checks)
@@ -157,44 +149,6 @@ static void check_benchd(struct cluster *c, struct checks *checks)
     }
 }
 
-/* ---- what runs need ---- */
-
-static bool is_ready(const json_t *endpoint)
-{
-    const json_t *ready = path(endpoint, "conditions", "ready");
-    return ready == NULL || json_is_null(ready) || json_is_true(ready); /* as the API defines it */
-}
-
-static void check_dns(struct cluster *c, struct checks *checks)
-{
-    static const char fix[] = "kubectl -n " DNS_NS " get pods -l k8s-app=" DNS_SERVICE;
-    struct err err = {0};
-    json_auto_t *list = NULL;
-    const int r = cluster_get_list(c, &kube_endpoint_slices, DNS_NS,
-                                   "kubernetes.io/service-name=" DNS_SERVICE, &list, &err);
-    const json_t *items = json_object_get(list, "items");
-    size_t n_ready = 0, i, k;
-    const json_t *slice, *endpoint;
-    json_array_foreach (items, i, slice) {
-        json_array_foreach (json_object_get(slice, "endpoints"), k, endpoint) {
-            n_ready += is_ready(endpoint) ? 1 : 0;
-        }
-    }
-    if (r < 0) {
-        checks_skip(checks, "dns", "%s", err.msg);
-    } else if (json_array_size(items) == 0) {
-        checks_skip(checks, "dns",
-                    "there is no Service '" DNS_SERVICE "' in '" DNS_NS "'; pods with "
-                    "addressing: Dns need one that answers");
-    } else if (n_ready == 0) {
-        checks_fail(checks, "dns", EXIT_UNREACHABLE, fix,
-                    "no pod of the cluster's DNS is ready: pods do not find each other by name");
-    } else {
-        checks_ok(checks, "dns", "%zu pod%s of '" DNS_SERVICE "' %s ready", n_ready,
-                  n_ready == 1 ? "" : "s", n_ready == 1 ? "is" : "are");
-    }
-}
-
 void doctor_cluster(const struct cli *cli, struct checks *checks)
 {
     struct cluster_problem p;
@@ -213,7 +167,6 @@ void doctor_cluster(const struct cli *cli, struct checks *checks)
         check_kinds(c, checks);
         check_rights(c, checks);
         check_benchd(c, checks);
-        check_dns(c, checks);
     }
     backend_free(&c->backend);
 }

@@ -3,7 +3,6 @@
 
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -12,8 +11,6 @@
 #include "ctl/cli/this_machine.h"
 #include "ctl/local/local_store.h"
 #include "host/host.h"
-
-#define FREE_BYTES_MIN ((uint64_t)1 << 30)
 
 static void check_worker(struct checks *c)
 {
@@ -77,23 +74,6 @@ static char *folder_above(const char *path)
     return folder;
 }
 
-static void check_space(struct checks *c, const char *path)
-{
-    _cleanup_(freep) char *folder = folder_above(path);
-    struct statvfs fs;
-    if (statvfs(folder, &fs) < 0) {
-        return; /* the check of the store says what is wrong */
-    }
-    const uint64_t free_bytes = (uint64_t)fs.f_bavail * fs.f_frsize;
-    if (free_bytes < FREE_BYTES_MIN) {
-        checks_warn(c, "disk", "free some, or choose another place with --store sqlite:FILE",
-                    "%llu MiB are free for the store", (unsigned long long)(free_bytes >> 20));
-    } else {
-        checks_ok(c, "disk", "%.1f GiB are free for the store",
-                  (double)free_bytes / (double)(1 << 30));
-    }
-}
-
 static void check_store_to_come(struct checks *c, const char *path)
 {
     _cleanup_(freep) char *folder = folder_above(path);
@@ -126,7 +106,6 @@ static void check_store(const struct cli *cli, struct checks *c)
     } else {
         checks_ok(c, "store", "%s", path);
     }
-    check_space(c, path);
 }
 
 void doctor_local(const struct cli *cli, struct checks *c)

@@ -32,15 +32,14 @@ const struct verb verb_doctor = {
     .examples = "  benchctl doctor\n"
                 "  benchctl doctor --local\n"
                 "  benchctl doctor -n bench -o json\n",
-    .details = "This machine: benchworker, CPUs, their frequency, store and disk. The cluster,\n"
+    .details = "This machine: benchworker, CPUs, their frequency, and the store. The cluster,\n"
                "unless --local or --store is given: kubeconfig, API server, kinds, your rights,\n"
-               "benchd, DNS. Without any kubeconfig the cluster is skipped. Nothing is created\n"
-               "or changed. What a run waits for (quota, a queue, an image) is in describe RUN.\n"
+               "benchd. Without any kubeconfig the cluster is skipped. Nothing is created or\n"
+               "changed. What a run waits for (quota, a queue, an image) is in describe RUN.\n"
                "\n"
                "Exit codes: 0 nothing failed (warnings and skipped checks are no failures); else\n"
                "that of the first check that failed: 2 kubeconfig, 3 kinds are missing, 4 a\n"
-               "right is missing, 5 the cluster, its DNS or benchd does not answer, 9 worker or\n"
-               "store.",
+               "right is missing, 5 the cluster or benchd does not answer, 9 worker or store.",
     .formats = "text|json",
     .run = run,
 };

@@ -6,14 +6,9 @@ from cluster_case import ClusterCase
 from fake_cluster import NS, status
 
 REVIEWS = "/selfsubjectaccessreviews"
-SLICES = "/namespaces/kube-system/endpointslices"
 FORBIDDEN = status(403, "Forbidden", "you may not ask")
 KINDS = {"kind": "APIResourceList", "resources": [{"name": "benchmarks"}, {"name": "benchmarks/status"},
                                                   {"name": "benchmarkruns"}]}
-
-
-def dns(*ready):
-    return {"items": [{"endpoints": [{"conditions": {} if r is None else {"ready": r}} for r in ready]}]}
 
 
 def quota(cpu, cohort=None, names=("cpu", "memory", "nvidia.com/gpu"), **limit):
@@ -26,7 +21,6 @@ class Doctor(ClusterCase):
         ("GET", r"^/version$", 200, {"gitVersion": "v1.30.1"}),
         ("GET", r"^/apis/benchd\.io/v1alpha1$", 200, KINDS),
         ("POST", REVIEWS, 201, {"status": {"allowed": True}}),
-        ("GET", SLICES, 200, dns(True, None, False)),
         ("GET", r"proxy/api/v1/runs$", 200, {"items": []}),
     ]
 
@@ -42,11 +36,10 @@ class Doctor(ClusterCase):
     def test_a_cluster_that_works(self):
         checks = self.checks()
         found = {name: check["found"] for name, check in checks.items()}
-        self.assertEqual(list(checks)[5:], ["kubeconfig", "server", "kinds", "rights", "benchd", "dns"])
-        self.assertEqual([name for name in list(checks)[5:] if checks[name]["result"] != "ok"], [])
+        self.assertEqual(list(checks)[4:], ["kubeconfig", "server", "kinds", "rights", "benchd"])
+        self.assertEqual([name for name in list(checks)[4:] if checks[name]["result"] != "ok"], [])
         self.assertEqual(found["kubeconfig"], f"context 'test', namespace '{NS}'")
         self.assertEqual(found["server"], f"{self.fake.url} is Kubernetes v1.30.1")
-        self.assertEqual(found["dns"], "2 pods of 'kube-dns' are ready")
         asked = [body["spec"]["resourceAttributes"] for _, body in self.sent("POST", REVIEWS)]
         self.assertIn({"namespace": NS, "group": "", "resource": "services", "subresource": "proxy", "verb": "get"}, asked)
         self.assertEqual({method for method, path, _ in self.fake.requests if REVIEWS not in path}, {"GET"})   # it changes nothing
@@ -67,9 +60,6 @@ class Doctor(ClusterCase):
             (put("POST", REVIEWS, *FORBIDDEN), "rights", "skip", 0, "you may not ask", None),
             (no_benchd, "benchd", "fail", 5, "it is not running", "get lease,pods"),
             (put("GET", "proxy", 503, "no endpoints"), "benchd", "fail", 5, "503", "troubleshooting"),
-            (put("GET", SLICES, 200, dns(False)), "dns", "fail", 5, "do not find each other", "k8s-app=kube-dns"),
-            (put("GET", SLICES, 200, {"items": []}), "dns", "skip", 0, "no Service 'kube-dns'", None),
-            (put("GET", SLICES, *FORBIDDEN), "dns", "skip", 0, "you may not ask", None),
         ]
         for change, name, result, code, found, fix in rows:
             with self.subTest(check=name, found=found):
