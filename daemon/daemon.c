@@ -85,13 +85,6 @@ static void on_run(void *ctx, enum kube_change change, const struct kube_object 
     struct daemon *d = ctx;
     const struct bmr_facts *facts = object->facts;
     struct run *run = run_queue_find(&d->queue, facts->uid);
-    if (run == NULL && facts->is_erase_request) {
-        if (change == KUBE_CHANGE_REMOVED && facts->erase_run != NULL) {
-            eraser_take(&d->eraser, facts->erase_run);
-            wake(d);
-        }
-        return;
-    }
     if (run != NULL) {
         run_update(run, facts);
     } else if (change == KUBE_CHANGE_ADDED && !d->run_env.are_objects_known && facts->is_settled &&
@@ -304,7 +297,6 @@ static void tick(struct daemon *d)
         return;
     }
     if (r >= 0 && !is_first_look && d->run_env.are_objects_known) {
-        eraser_work(&d->eraser, &d->run_env, &d->queue);
         workload_watch_sweep(&d->workloads, clock_monotonic_ns(), is_run_over, d);
         purge(d);
     }
@@ -547,7 +539,6 @@ void daemon_free(struct daemon *d)
     }
     archiver_free(d->archiver);
     run_queue_done(&d->queue);
-    eraser_done(&d->eraser);
     kube_client_set_guard(d->client, NULL, NULL); /* it asks the elector */
     elector_free(d->elector);
     watches_stop(&d->watches);

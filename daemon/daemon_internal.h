@@ -45,7 +45,6 @@ struct daemon {
     struct daemon_counters counters;
     bool has_open_runs; /* run_queue_has_open() */
     struct space space;
-    struct eraser eraser;
     struct retention retention;
     struct archiver *archiver; /* NULL: no --archive */
     int64_t purge_ns;          /* nothing is erased before that */

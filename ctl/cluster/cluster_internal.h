@@ -117,14 +117,6 @@ int cluster_load_document(struct cluster *c, const char *name, const struct run_
 int cluster_take_document(const json_t *document, const struct run_status *status,
                           struct loaded_run *ret, struct err *err);
 
-/* --- cluster_erase.c: results without an object --- */
-
-/* The uid of a run (its full name, or uid) that benchd has results of. Owned; NULL: why not,
- * -ENOENT where benchd has none. */
-char *cluster_kept_uid(struct cluster *c, const char *name, struct err *err);
-/* Has benchd erase them, and waits for that. Prints the error. */
-enum exit_code cluster_erase_kept(struct cluster *c, const char *name, const char *uid);
-
 /* --- cluster_run.c, cluster_watch.c ----------------------------------------------------------- */
 
 /* What the command line names to be run. */

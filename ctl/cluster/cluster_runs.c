@@ -282,36 +282,6 @@ static void note_absence(struct cluster *c, bool is_delete)
     }
 }
 
-/* cluster_find_object, for a run that is to be deleted or cancelled. Without an object, but with
- * results: EXIT_OK, no object, and its uid (owned). */
-static enum exit_code find_to_end(struct cluster *c, const char *what, json_t **ret,
-                                  char **ret_kept_uid)
-{
-    _cleanup_(cluster_answer_done) struct cluster_answer a = {0};
-    const char *name = run_word_name(what);
-    struct err err = {0};
-    const int r = get_object(c, name, &a, ret);
-    *ret_kept_uid = r == -ENOENT && !is_missing_kind(&a) ? cluster_kept_uid(c, name, &err) : NULL;
-    return *ret_kept_uid != NULL ? EXIT_OK : check_object(c, name, r, &a, ret);
-}
-
-/* The run has no object any more, but benchd has its results. */
-static enum exit_code end_kept(struct cluster *c, const char *name, const char *uid, bool is_delete,
-                               char **ret_name)
-{
-    if (!is_delete) {
-        _cleanup_(freep) char *fix = xasprintf("delete its results with: benchctl delete %s", name);
-        return cli_error(EXIT_NOT_FOUND, fix,
-                         "run/%s has no BenchmarkRun any more, so there is nothing to cancel",
-                         name);
-    }
-    enum exit_code code = cluster_erase_kept(c, name, uid);
-    if (code == EXIT_OK) {
-        *ret_name = xstrdup(name);
-    }
-    return code;
-}
-
 /* Asks benchd to erase the results at once when the object is deleted. */
 static int ask_to_erase(struct cluster *c, const char *name, const char *uid, struct err *err)
 {
@@ -329,11 +299,7 @@ static enum exit_code change_run(struct backend *b, const char *what, bool is_de
 {
     struct cluster *c = (struct cluster *)b;
     json_auto_t *object = NULL, *answer = NULL;
-    _cleanup_(freep) char *kept_uid = NULL;
-    enum exit_code code = find_to_end(c, what, &object, &kept_uid);
-    if (kept_uid != NULL) {
-        return end_kept(c, run_word_name(what), kept_uid, is_delete, ret_name);
-    }
+    const enum exit_code code = cluster_find_object(c, what, &object);
     if (code != EXIT_OK) {
         return code;
     }

@@ -103,8 +103,7 @@ const struct verb verb_delete = {
     .details = "In a cluster this deletes the BenchmarkRun with its pods, and benchd then\n"
                "erases its stored results at once. If kubectl deletes a BenchmarkRun, benchd\n"
                "erases them 7 days later (benchd --undelete-for). The results of a run whose\n"
-               "object is gone are erased, too; that needs the rights to create and delete\n"
-               "benchmarkruns and to patch benchmarkruns/status.\n"
+               "object is gone leave with benchd's limits (--keep, --keep-runs).\n"
                "--older-than and --keep-runs are for a store on this machine (--local or\n"
                "--store); they choose among finished runs, by this machine's clock. List them\n"
                "with --dry-run first.",

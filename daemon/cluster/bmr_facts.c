@@ -126,17 +126,6 @@ static void read_status(struct bmr_facts *f, const json_t *status)
                     json_integer_value(observed) == f->generation && !f->is_deleting && !f->erase;
 }
 
-static void read_erase_request(struct bmr_facts *f, const json_t *bmr, struct fact_texts *t)
-{
-    const json_t *annotations = json_object_get(json_object_get(bmr, "metadata"), "annotations");
-    const json_t *status = json_object_get(bmr, "status");
-    f->is_erase_request = json_object_get(status, "phase") == NULL &&
-                          json_object_get(annotations, KUBE_ERASE_RUN_ANNOTATION) != NULL;
-    if (f->is_erase_request) {
-        f->erase_run = fact_put(t, json_string_value(json_object_get(status, KUBE_ERASE_RUN)));
-    }
-}
-
 static void read_object(struct bmr_facts *f, const json_t *bmr, struct fact_texts *t)
 {
     const json_t *metadata = json_object_get(bmr, "metadata");
@@ -144,7 +133,6 @@ static void read_object(struct bmr_facts *f, const json_t *bmr, struct fact_text
     const json_t *status = json_object_get(bmr, "status");
     read_metadata(f, metadata, t);
     read_status(f, status);
-    read_erase_request(f, bmr, t);
     f->benchmark = fact_put(t, benchmark_of(spec));
     f->definition_name = fact_put(t, bmr_definition_name(bmr));
     f->is_frozen = json_object_get(status, "definition") != NULL;

@@ -49,10 +49,6 @@ struct bmr_facts {
     /* Its deletion also asks to erase its results, at once. Never true of an object with owners:
      * the garbage collector may delete that, which shows no user's right. */
     bool erase;
-    /* It is no run: it asks to erase the results of another one. See daemon/retention.h. */
-    bool is_erase_request;
-    const char *erase_run; /* status.eraseRun of a request: the uid; NULL: it was not granted */
-
     /* spec */
     const char *benchmark;       /* benchmarkRef.name; NULL: an inline definition */
     const char *definition_name; /* the benchmark's; of an inline one the label

@@ -52,11 +52,6 @@ extern const struct kube_resource kube_pods, kube_services, kube_secrets, kube_e
  * run's results at once. */
 #define KUBE_ERASE_ANNOTATION "benchd.io/erase"
 #define KUBE_ERASE_NOW "Now"
-/* On a BenchmarkRun that is no run: when it is deleted, the results of the run with the uid that
- * its status names are erased. Who may only create objects cannot write a status. */
-#define KUBE_ERASE_RUN_ANNOTATION "benchd.io/erase-run"
-#define KUBE_ERASE_RUN "eraseRun"
-
 struct kube_list_options {
     const char *label_selector, *field_selector; /* NULL: none */
     uint32_t limit;                              /* 0: all at once */

@@ -37,7 +37,6 @@ class FakeCluster:
         self.read_key = None     # what benchd wants to see, and its Lease has
         self.kinds_installed = True
         self.before_patch = lambda obj: None
-        self.benchd_erases = True   # what a deleted request asks for
         self.answers = []        # (method, regex of the path, code, body): before everything else
         self.requests = []       # (method, path, body)
         self.documents = {}      # run name: the attempts document that benchd serves
@@ -204,10 +203,6 @@ class FakeCluster:
         if name not in there:
             return status(404, "NotFound", f'{plural}.benchd.io "{name}" not found')
         if method == "DELETE":
-            is_request = "benchd.io/erase-run" in there[name]["metadata"].get("annotations", {})
-            wanted = there[name].get("status", {}).get("eraseRun") if is_request else None
-            if self.benchd_erases:
-                self.documents = {n: d for n, d in self.documents.items() if d["run"]["uid"] != wanted}
             return 200, self.remove(plural, name)
         if method == "PATCH":
             self.before_patch(there[name])

@@ -45,44 +45,10 @@ class Reading(ClusterCase):
         self.assertEqual(self.ctl("results", name, "-o", "json").stdout, before)
         self.assertIn(name, self.ctl("describe", f"bmr/{name}").stdout)
         self.assertIn("point=0", self.ctl("logs", name, "--point", "0").stdout)
-        done = self.ctl("cancel", name, code=3)
-        self.assertIn(f"error: run/{name} has no BenchmarkRun any more, so there is nothing to cancel", done.stderr)
-        self.assertIn(f"fix: delete its results with: benchctl delete {name}", done.stderr)
+        for verb in ("cancel", "delete"):   # they act on objects alone
+            self.assertIn(f"there is no run '{name}'", self.ctl(verb, name, code=3).stderr)
         self.fake.lease_age_s = 60
         self.assertIn(f"there is no run '{name}'", self.ctl("results", name, code=3).stderr)
-
-    def test_results_without_an_object_are_deleted(self):
-        """By a BenchmarkRun that asks for it, so that who may do that is decided by Kubernetes."""
-        name = self.serve_local_run()
-        uid = self.fake.documents[name]["run"]["uid"]
-        del self.fake.objects["benchmarkruns"][name]
-        forbidden = (403, {"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": 403, "reason": "Forbidden",
-                           "message": 'benchmarkruns.benchd.io is forbidden: User "u" cannot delete resource'})
-        for methods, step in ((["POST"], "create a BenchmarkRun"), (["PATCH"], "write the status of bmr/erase-"),
-                              (["PATCH", "DELETE"], "write the status of bmr/erase-"), (["DELETE"], "delete bmr/erase-")):
-            self.fake.objects["benchmarkruns"].clear()
-            self.fake.answers = [(method, "/benchmarkruns", *forbidden) for method in methods]
-            done = self.ctl("delete", name, code=4)
-            self.assertIn(step, done.stderr)
-            self.assertIn("needs the rights to create and delete benchmarkruns and to patch benchmarkruns/status", done.stderr)
-            self.assertIn(name, self.fake.documents)
-            self.assertEqual(len(self.fake.objects["benchmarkruns"]), int("DELETE" in methods))   # it is not left
-        self.fake.answers = []
-        self.fake.objects["benchmarkruns"].clear()
-        self.assertEqual(self.ctl("delete", name).stdout, f"run/{name} deleted\n")
-        self.assertEqual((self.fake.objects["benchmarkruns"], self.fake.documents), ({}, {}))
-        asked = [body for method, path, body in self.fake.requests if method == "POST" and "benchmarkruns" in path][-1]
-        self.assertEqual(asked["metadata"]["annotations"], {"benchd.io/erase-run": uid})
-        self.assertTrue(asked["spec"]["cancel"])   # no benchd runs it
-        self.assertIn(f"there is no run '{name}'", self.ctl("delete", name, code=3).stderr)
-
-    def test_results_that_benchd_does_not_erase(self):
-        name = self.serve_local_run()
-        del self.fake.objects["benchmarkruns"][name]
-        self.fake.benchd_erases = False
-        done = self.ctl("delete", name, code=8)
-        self.assertIn(f"error: run/{name}: benchd still has its results", done.stderr)
-        self.assertEqual(done.stdout, "")
 
     def test_get(self):
         self.assertEqual(self.ctl("get").stderr, "No resources found in bench namespace.\n")

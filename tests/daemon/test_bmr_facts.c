@@ -29,7 +29,6 @@ TEST(reads_what_is_asked)
     assert_false(f->suspend);
     assert_true(f->is_frozen);
     assert_false(f->is_deleting);
-    assert_null(f->erase_run);
     assert_int_equal(f->phase, RUN_RUNNING);
     assert_int_equal(f->conditions->of[BMR_RUNNING].status, COND_TRUE);
     assert_int_equal(f->conditions->of[BMR_RUNNING].since_unix_ms, 9000);
@@ -163,6 +162,18 @@ TEST(little_is_kept_of_a_settled_object)
     }
 }
 
+/* The garbage collector deletes an object whose owner does not exist. */
+TEST(an_object_with_owners_takes_no_results_with_it)
+{
+    for (int has_owner = 0; has_owner < 2; has_owner++) {
+        json_auto_t *owners = has_owner ? json_pack("[{s:s}]", "kind", "ConfigMap") : json_array();
+        json_auto_t *bmr = json_pack("{s:{s:{s:s}, s:O}}", "metadata", "annotations",
+                                     "benchd.io/erase", "Now", "ownerReferences", owners);
+        _cleanup_(freep) struct bmr_facts *facts = bmr_facts_decode(bmr);
+        assert_int_equal(facts->erase, !has_owner);
+    }
+}
+
 /* A creator chooses the size of each of these texts, and how many objects there are. */
 TEST(nothing_large_is_kept_of_any_object)
 {
@@ -173,10 +184,10 @@ TEST(nothing_large_is_kept_of_any_object)
         json_auto_t *bmr = json_pack(
             "{s:{s:s, s:s, s:{s:s, s:s}, s:{s:s}}, s:{s:{s:s}, s:{s:s}, s:{s:s}}, s:{s:{s:s}, "
             "s:[], s:s*}}",
-            "metadata", "name", "r", "uid", "u", "annotations", "benchd.io/erase-run", text, "x",
-            text, "labels", "benchd.io/benchmark", text, "spec", "definition", "x", text,
-            "overrides", "x", text, "scheduling", "x", text, "status", "definition", "x", text,
-            "conditions", "phase", is_settled ? "Failed" : NULL);
+            "metadata", "name", "r", "uid", "u", "annotations", "benchd.io/erase", text, "x", text,
+            "labels", "benchd.io/benchmark", text, "spec", "definition", "x", text, "overrides",
+            "x", text, "scheduling", "x", text, "status", "definition", "x", text, "conditions",
+            "phase", is_settled ? "Failed" : NULL);
         _cleanup_(freep) struct bmr_facts *f = bmr_facts_decode(bmr);
         assert_in_range(malloc_usable_size(f), sizeof(*f), 1024);
     }

@@ -1,8 +1,7 @@
 /* Somebody who may create BenchmarkRuns and wants to be benchd: writes definitions straight to the
  * API server, whose templates ask for benchd's ServiceAccount, its claim, a Secret, or a token of
  * the API server. benchd refuses them, when it reads the definition or when it makes the pod; and
- * whatever it creates is looked at here. Asks also for the results of others to be erased, which
- * the garbage collector is to confirm. */
+ * whatever it creates is looked at here. */
 #include "sim.h"
 
 #include <string.h>
@@ -142,45 +141,6 @@ void hostile_spoil(json_t *definition)
         json_t *template = json_object_get(json_object_get(roles, role), "template");
         json_object_set_new(json_object_get(template, "spec"), demands[way].key,
                             value_of(demands[way].value));
-    }
-}
-
-/* ---- requests to erase ---- */
-
-#define ASKS_EVERY_NS (60 * SIM_S)
-#define ASKS_UNTIL_NS (900 * SIM_S)
-
-/* Its owner does not exist, so the garbage collector deletes it. One in four comes from an
- * administrator, whose right is to write its status. */
-static void ask_to_erase(void *ctx)
-{
-    static unsigned n;
-    struct sim_run *r = user_get(sim_below(DRAW_HOSTILE, (uint32_t)user_count()));
-    const bool has_right = sim_one_in(DRAW_HOSTILE, 4);
-    if (r->uid != NULL && !fault_is_on(FAULT_DROP_KINDS, NULL)) {
-        _cleanup_(freep) char *name = xasprintf("erase-%u", ++n);
-        json_t *object = json_pack(
-            "{s:s, s:s, s:{s:s, s:{s:s}, s:[{s:s, s:s, s:s, s:s}]}, s:{s:{s:s}, s:b}}",
-            "apiVersion", "benchd.io/v1alpha1", "kind", "BenchmarkRun", "metadata", "name", name,
-            "annotations", KUBE_ERASE_RUN_ANNOTATION, r->uid, "ownerReferences", "apiVersion", "v1",
-            "kind", "ConfigMap", "name", "gone", "uid", "00000000-0000-4000-8000-000000000000",
-            "spec", "benchmarkRef", "name", "none", "cancel", true);
-        if (has_right) {
-            json_object_set_new(object, "status", json_pack("{s:s}", KUBE_ERASE_RUN, r->uid));
-            r->may_be_erased = true;
-        }
-        sim_trace("%s asks to erase %s", has_right ? "an administrator" : "a stranger", r->name);
-        (void)server_create(KIND_RUNS, object);
-    }
-    if (sim.now_ns < sim.begin_ns + ASKS_UNTIL_NS) {
-        sim_after(sim_time(DRAW_HOSTILE, SIM_S, ASKS_EVERY_NS), ask_to_erase, ctx);
-    }
-}
-
-void hostile_begin(void)
-{
-    if (sim_has_strangers(sim.seed)) {
-        sim_after(sim_time(DRAW_HOSTILE, SIM_S, ASKS_EVERY_NS), ask_to_erase, NULL);
     }
 }
 

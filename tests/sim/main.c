@@ -65,7 +65,6 @@ static _Noreturn void be_world(uint64_t seed, const struct fault_plan *plan, con
     server_begin();
     user_begin(plan);
     meddler_begin();
-    hostile_begin();
     queue_begin();
     fault_begin(plan);
     soon_begin();

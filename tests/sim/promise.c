@@ -467,8 +467,7 @@ void promise_results_erased(const char *run_uid)
         sim_broken("results of a run that nobody created are erased: %s", run_uid);
     }
     forget_stored(run_uid);
-    if ((r->wishes & WISH_ERASE) != 0 || (r->may_be_erased && r->gone_ns != 0) ||
-        soon_is_back_unseen(r)) {
+    if ((r->wishes & WISH_ERASE) != 0 || soon_is_back_unseen(r)) {
         return;
     }
     if (r->gone_ns == 0 || ((r->wishes & WISH_DELETE) == 0 && !r->is_lost)) {
@@ -603,7 +602,7 @@ static void check_run(const struct sim_run *r)
         return;
     }
     if (s == NULL) {
-        if ((r->wishes & WISH_CANCEL) == 0 && !(r->may_be_erased && r->gone_ns != 0)) {
+        if ((r->wishes & WISH_CANCEL) == 0) {
             sim_broken("%s ended as '%s' and is not in the store", r->name,
                        user_phase_in_object(r));
         }

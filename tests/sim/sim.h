@@ -397,7 +397,6 @@ struct sim_run {
     unsigned wishes;    /* ever */
     bool is_suspended;  /* now */
     bool is_brief;      /* its object expires; then another run gets its name */
-    bool may_be_erased; /* an administrator has asked for that: without its object */
     bool is_hostile;    /* its templates ask for what is benchd's own: it fails */
     bool is_lost;       /* its object went with the definition of its kind */
     bool is_orphaning;  /* its object went without its pods */
@@ -448,7 +447,6 @@ bool meddler_hides_quota(struct sim_answer *ret);
 
 /* --- hostile.c --- */
 
-void hostile_begin(void);
 /* Makes a definition ask for something of benchd. */
 void hostile_spoil(json_t *definition);
 /* What benchd asks the API server to make is what it makes for itself, and of no other kind. */
