@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
 """script/bench front [--runs N] [--rounds N] [--paints N] [--points N]
 
-How soon benchctl is there: `version`, which opens nothing, `get runs --local` of a store of 1,000 runs, and completion of a run's
-name from an API server on this machine (tests/ctl/fake_cluster.py). What the page of a
+How soon benchctl is there: `version`, which opens nothing, and `get runs --local` of a store of 1,000 runs. What the page of a
 run of 44 points and 5 trials costs to make, how large it is, and when Chromium paints it.
 How much memory verbs need that read a run of --points points and 5 trials.
 
 The store is made here: one run of a tiny definition, with tests/ctl/fake_replica.c in place of a worker; its row is then
 copied. The time of a command is its CPU time, the least of --rounds, because a machine that is busy otherwise delays an answer
-but does not make it cost more; wall time, the least and the median, is printed next to it. Completion is wall time. A paint is the least of --paints, from
+but does not make it cost more; wall time, the least and the median, is printed next to it. A paint is the least of --paints, from
 navigation to the first content.
 Also prints how large the program is, and how many shared libraries it loads when it starts.
 """
@@ -28,13 +27,12 @@ import entry
 import figures
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT / "tests" / "browser"), str(ROOT / "tests" / "ctl")]
-import chromium  # noqa: E402  (their folders are known only now)
-import fake_cluster  # noqa: E402
+sys.path[:0] = [str(ROOT / "tests" / "browser")]
+import chromium  # noqa: E402  (its folder is known only now)
 
 MIB = 2**20
 VERSION_S, LIST_S, LARGE_MIB = 0.010, 0.025, 64
-COMPLETE_S, REPORT_S, REPORT_MIB, REPORT_BYTES, PAINT_S = 0.3, 1.0, 64, 250000, 0.3
+REPORT_S, REPORT_MIB, REPORT_BYTES, PAINT_S = 1.0, 64, 250000, 0.3
 
 
 @dataclasses.dataclass
@@ -117,25 +115,6 @@ def commands(benchctl, folder, args, bars):
     return lines
 
 
-def completion(benchctl, folder, args, bars):
-    """Tab for a run's name, where a cluster on this machine has 100: a row of a table."""
-    fake = fake_cluster.FakeCluster()
-    for i in range(100):
-        fake.put("benchmarkruns", {"metadata": {"name": f"tiny-{i:05}", "uid": f"{i:08x}-0000-4000-8000-000000000000"},
-                                   "spec": {"benchmarkRef": {"name": "tiny"}}, "status": {"phase": "Succeeded"}})
-    os.environ["KUBECONFIG"] = fake.kubeconfig(folder / "kubeconfig")
-    words = [benchctl, "__complete", "describe", "tiny-"]
-    end = time.monotonic() + 60   # completion gives up after a second, which a busy machine may need
-    while (offered := subprocess.run(words, stdout=subprocess.PIPE, text=True, check=True).stdout.count("tiny-")) != 100:
-        if time.monotonic() > end:
-            sys.exit(f"{offered} of 100 runs are offered")
-    costs = [cost_of(words) for _ in range(args.rounds)]
-    fake.close()
-    walls_s = [c.wall_s for c in costs]
-    return [["completion from a cluster", f"{1000 * min(walls_s):.0f} ms", f"{1000 * COMPLETE_S:.0f} ms", bars.add(min(walls_s), COMPLETE_S),
-             f"{1000 * min(walls_s):.0f}", f"{1000 * statistics.median(walls_s):.0f}"]]
-
-
 def report(build, folder, args, bars):
     """The page of 44 points of 5 trials, made and opened: rows of a table."""
     store, page = folder / "report.db", folder / "page.html"
@@ -184,7 +163,6 @@ def main(argv):
     with tempfile.TemporaryDirectory(prefix="bench-front-") as name:
         folder = pathlib.Path(name)
         lines = commands(benchctl, folder, args, bars)
-        lines += completion(benchctl, folder, args, bars)
         lines += report(build, folder, args, bars) + large(build, folder, args, bars)
     print(figures.table(["WHAT", "MEASURED", "BAR", "", "WALL MS", "MEDIAN MS"], lines))
     print(f"{args.runs} runs; benchctl has {benchctl.stat().st_size / MIB:.1f} MiB with its symbols and loads {libraries(benchctl)} libraries")

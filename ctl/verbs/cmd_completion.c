@@ -33,9 +33,8 @@ const struct verb verb_completion = {
     .examples = "  source <(benchctl completion bash)\n"
                 "  benchctl completion zsh > ~/.zfunc/_benchctl\n"
                 "  benchctl completion fish > ~/.config/fish/completions/benchctl.fish\n",
-    .details = "Packages install the scripts. They complete verbs, options, files, runs and\n"
-               "benchmarks; runs and benchmarks come from the store or the cluster that the line\n"
-               "names.",
+    .details = "Packages install the scripts. They complete verbs, options, files and shipped\n"
+               "benchmarks.",
     .min_words = 1,
     .max_words = 1,
     .run = run,

@@ -1,18 +1,13 @@
-/* See complete.h. Edge file: a signal ends it in time. */
+/* See complete.h. Edge file: it closes stderr. */
 #include "ctl/verbs/complete.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/time.h>
-#include <unistd.h>
 
-#include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/text.h"
 #include "base/vec_walk.h"
-#include "ctl/cli/human.h"
 #include "ctl/cli/usage.h"
 #include "ctl/definition/definition.h"
 #include "ctl/runs/progress.h"
@@ -21,12 +16,9 @@
 #include "reference/reference.h"
 #include "spec/profile.h"
 
-#define TIME_LIMIT_S 1
-
 enum completion_hint {
     COMPLETION_NO_SPACE = 2, /* the candidate does not finish the word */
     COMPLETION_NO_FILES = 4, /* without it the shell offers files, too */
-    COMPLETION_SORTED = 32,  /* the shell keeps the order of the candidates */
 };
 
 /* A line that is being typed, and the candidates for its last word. */
@@ -38,7 +30,7 @@ struct typing {
     unsigned hints; /* enum completion_hint */
 };
 
-/* A shell prints it on a terminal, and names may come from a server. */
+/* A shell prints it on a terminal, and names may come from a folder. */
 static void offer(struct typing *t, const char *text, const char *help)
 {
     if (str_has_prefix(text, t->end.text)) {
@@ -78,59 +70,17 @@ static void offer_options(struct typing *t, const struct arg_opt *opts, size_t n
     }
 }
 
-/* ---- what is in a store or a cluster ---- */
-
-/* The newest run comes first. */
-static void offer_listed(struct typing *t, bool is_benchmarks)
-{
-    _cleanup_(backend_freep) struct backend *b = NULL;
-    _cleanup_(listing_done) struct listing list = {0};
-    const struct list_wanted wanted = {.is_benchmarks = is_benchmarks};
-    if (backend_open(&t->cli, &b) != EXIT_OK || b->ops->list(b, &wanted, &list) != EXIT_OK) {
-        return;
-    }
-    if (!is_benchmarks && list.items.len > 1 && t->cli.args.n_words == 0) {
-        offer(t, RUN_WORD_LATEST, list.items.items[0].row.name);
-    }
-    vec_each (const struct listed, l, &list.items) {
-        const struct run_status *st = &l->row.status;
-        char age[HUMAN_SIZE];
-        human_duration(clock_unix_ms() - l->row.created_unix_ms, age);
-        _cleanup_(freep) char *help =
-            xasprintf("%s, %u of %u trials, %s ago", run_phase_to_string(st->phase),
-                      st->trials_done, st->trials_total, age);
-        if (str_index(l->row.name, t->cli.args.words, t->cli.args.n_words) < 0) {
-            offer(t, l->row.name, is_benchmarks ? "" : help);
-        }
-    }
-    t->hints |= is_benchmarks ? 0 : COMPLETION_SORTED;
-}
-
-static void offer_runs(struct typing *t)
-{
-    offer_listed(t, false);
-}
-
-/* Offers a shipped definition, one of the cluster, or a file; for `get` what the line lists. */
+/* Offers the shipped definitions and files; for `get` what the line lists. */
 static void offer_names(struct typing *t)
 {
     const struct args *a = &t->cli.args;
     const bool is_get = str_eq(t->cli.verb->name, "get");
-    const bool is_of_cluster = !t->cli.is_local && t->cli.store == NULL;
-    if (t->end.place == ARGS_AT_VALUE) {
+    if (t->end.place == ARGS_AT_VALUE ||
+        (is_get && (a->n_words == 0 || !cli_is_benchmark_kind(a->words[0])))) {
         return; /* --axis NAME is a name inside a run */
     }
-    if (is_get && a->n_words > 0 && cli_is_run_kind(a->words[0])) {
-        offer_runs(t);
-        return;
-    }
-    if (is_of_cluster) {
-        offer_listed(t, true);
-    }
     _cleanup_(texts_done) struct texts shipped = {0};
-    if (!is_get || !is_of_cluster) {
-        definition_names(&shipped);
-    }
+    definition_names(&shipped);
     vec_each (char *, name, &shipped.list) {
         offer(t, *name, "shipped");
     }
@@ -171,9 +121,6 @@ static const struct source {
     {"NAME", .offer = offer_names},
     {"PROFILE", .shipped = shipped_profiles, .n_shipped = &shipped_profiles_count},
     {"RULE", .is_file = true, .shipped = log_shipped, .n_shipped = &log_shipped_count},
-    {"RUN", .offer = offer_runs},
-    {"RUN_A", .offer = offer_runs},
-    {"RUN_B", .offer = offer_runs},
     {"SET", .is_file = true, .shipped = reference_shipped, .n_shipped = &reference_shipped_count},
     {"URL", .is_file = true, .offer = offer_stores},
     {"VERB", .offer = offer_verbs},
@@ -246,25 +193,9 @@ static void offer_all(struct typing *t)
 
 /* ---- the program ---- */
 
-static void on_alarm(int signum)
-{
-    (void)signum;
-    _exit(EXIT_OK);
-}
-
-/* A cluster that does not answer must not hold up the person who types. */
-static void limit_time(void)
-{
-    const struct sigaction action = {.sa_handler = on_alarm};
-    const struct itimerval limit = {.it_value = {.tv_sec = TIME_LIMIT_S}};
-    (void)sigaction(SIGALRM, &action, NULL);    /* fails for wrong numbers only */
-    (void)setitimer(ITIMER_REAL, &limit, NULL); /* the same */
-    (void)!freopen("/dev/null", "w", stderr);   /* stderr stays open if this fails */
-}
-
 enum exit_code complete_main(int argc, char **argv)
 {
-    limit_time();
+    (void)!freopen("/dev/null", "w", stderr); /* stderr stays open if this fails */
     struct typing t = {.cli = {.program = "benchctl", .verbs = verbs, .n_verbs = n_verbs},
                        .hints = COMPLETION_NO_FILES};
     char *nothing[] = {""};

@@ -18,7 +18,6 @@ _benchctl() {
         COMPREPLY+=("${typed#"$broken"}")
     done
     if ((hints & 2)); then compopt -o nospace; fi
-    if ((hints & 32)); then compopt -o nosort; fi
     if ! ((hints & 4)); then compopt -o default; fi
 } 2> /dev/null
 complete -F _benchctl benchctl

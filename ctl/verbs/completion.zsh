@@ -16,7 +16,6 @@ _benchctl() {
         fi
     done
     ((hints & 2)) && flags+=(-S '')
-    ((hints & 32)) && flags+=(-V benchctl)
     compadd "${flags[@]}" -l -d shown -a values
     if ! ((hints & 4)); then
         [[ $PREFIX == sqlite:* ]] && compset -P sqlite:
