@@ -13,7 +13,7 @@
 #include "ctl/runs/run_name.h"
 #include "kube/config.h"
 
-/* Owned; NULL: it does not exist. */
+/* Returns an owned path, or NULL if no such file exists. */
 static char *default_kubeconfig(void)
 {
     const char *home = getenv("HOME");

@@ -175,7 +175,7 @@ int cluster_take_document(const json_t *document, const struct run_status *statu
     if (r < 0) {
         return err_wrap(err, r, "benchd's answer");
     }
-    /* Of a run that has ended alike in both, the store knows more: dates to the millisecond. */
+    /* If the run has ended alike in both, the store knows more: its dates have milliseconds. */
     if (status != NULL &&
         (!run_phase_is_final(status->phase) || status->phase != ret->row.status.phase)) {
         ret->row.status = *status;

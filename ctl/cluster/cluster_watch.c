@@ -33,7 +33,7 @@ struct watch {
     struct kube_call *call;         /* to benchd; NULL without one */
     struct kube_call *cancellation; /* after --timeout; NULL without one */
     uint64_t asked_ms;
-    struct run_status status;   /* of the object */
+    struct run_status status;   /* what the object says */
     struct loaded_run run;      /* as it was when the progress began */
     struct progress *progress;  /* NULL until benchd has accepted the run */
     struct attempt_ids known;   /* attempts that were shown */

@@ -12,18 +12,10 @@
 /* What is listed. All zero: every run in the store or in the namespace. */
 struct list_wanted {
     bool is_benchmarks;       /* instead of runs */
-    const char *const *names; /* of these alone; NULL: all */
+    const char *const *names; /* the only ones that are listed; NULL lists all */
     size_t n_names;
-    const char *selector;   /* of labels, in a cluster; NULL: all */
-    bool is_all_namespaces; /* of a cluster, without names */
-};
-
-/* Which log the command line selects; NOT_GIVEN for what it leaves out. */
-#define NOT_GIVEN (-1)
-struct log_wanted {
-    struct attempt_wanted attempt;
-    int64_t index;
-    int role;
+    const char *selector;   /* the labels that objects of a cluster must have; NULL lists all */
+    bool is_all_namespaces; /* lists a whole cluster; names are not given then */
 };
 
 struct backend;

@@ -15,7 +15,7 @@
 struct listed {
     struct run_row row;  /* owned; without its definition. Of a Benchmark: its name, and when it was
                           * created (0: it is built in) */
-    json_t *object;      /* kind Benchmark, owned; NULL: a run */
+    json_t *object;      /* the Benchmark, owned; NULL if it is a run */
     bool is_interrupted; /* a run: it has not ended, but no process is running it */
     char *ns;            /* its namespace, in a list of all namespaces; else NULL; owned */
 };
@@ -24,12 +24,12 @@ struct listing {
 };
 void listing_done(struct listing *list);
 
-/* Of which there are two. */
+/* Runs and Benchmarks are the two kinds. */
 struct list_kind {
     const char *name; /* for -o name */
     void (*print_row)(struct table *t, const struct listed *l, bool is_wide, int64_t now_unix_ms);
     json_t *(*item_to_json)(const struct listed *l);
-    const char *document_kind; /* of a document that has them */
+    const char *document_kind; /* the kind of a document that has such items */
 };
 extern const struct list_kind list_kind_runs, list_kind_benchmarks;
 

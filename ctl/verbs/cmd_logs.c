@@ -3,6 +3,14 @@
 
 #include "ctl/verbs/verbs.h"
 
+/* Which log the command line selects; NOT_GIVEN for what it leaves out. */
+#define NOT_GIVEN (-1)
+struct log_wanted {
+    struct attempt_wanted attempt;
+    int64_t index;
+    int role;
+};
+
 static enum exit_code take_wanted(const struct cli *cli, struct log_wanted *ret)
 {
     const struct {
@@ -123,7 +131,7 @@ static const struct arg_opt opts[] = {
     {"trial", 0, "T", "Trial; default: the first of the point"},
     {"attempt", 0, "A", "Attempt; default: the last of the trial"},
     {"role", 0, "ROLE",
-     "Role: pserver, trainer, worker or launcher (default: the launcher, or whoever trains)"},
+     "Role: pserver, trainer, worker or launcher (default: the launcher, else those that train)"},
     {"index", 0, "I", "Index of the replica in its role; default: 0"},
 };
 

@@ -49,7 +49,7 @@ static void read_conditions(struct bmr_conditions *ret, const json_t *list)
 {
     for (unsigned i = 0; i < BMR_CONDITION_COUNT; i++) {
         const char *type = bmr_condition_to_string((enum bmr_condition)i);
-        const json_t *item = fact_find(list, "type", type); /* of several the first counts */
+        const json_t *item = fact_find(list, "type", type); /* the first one counts */
         ret->of[i].status = status_of(item);
         ret->of[i].since_unix_ms = fact_date(item, "lastTransitionTime");
     }

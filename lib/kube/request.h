@@ -1,5 +1,5 @@
 /* Requests to the Kubernetes API as data: method, path, body. Pure functions; client.h sends the
- * requests. Called by reflector.c, lease.c, and by whoever creates or deletes objects.
+ * requests. Called by reflector.c, lease.c, and by code that creates or deletes objects.
  *
  * A builder fills *ret, which the caller hands to kube_call() or kube_stream_open() (they take it)
  * or frees with kube_request_done(). Every part of a path and each selector is escaped; bodies are
@@ -48,7 +48,7 @@ extern const struct kube_resource kube_pods, kube_services, kube_secrets, kube_e
     kube_network_policies, kube_endpoint_slices, kube_benchmarks, kube_benchmark_runs,
     kube_workloads, kube_resource_flavors, kube_workload_priorities;
 
-/* Of a BenchmarkRun: benchctl writes it before it deletes the object, and benchd then erases the
+/* An annotation of a BenchmarkRun: benchctl writes it before it deletes the object, and benchd then erases the
  * run's results at once. */
 #define KUBE_ERASE_ANNOTATION "benchd.io/erase"
 #define KUBE_ERASE_NOW "Now"

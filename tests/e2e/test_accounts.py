@@ -6,7 +6,7 @@ import sys
 
 import tap
 from benchd import Benchd, definition
-from cluster import Cluster, becomes
+from cluster import CONTROLLERS, Cluster, becomes
 from rest import RUNS, Api
 
 LIMIT_MIB = 80   # with the definition of each run in memory it was 2 MiB for each
@@ -50,7 +50,7 @@ def check_memory(t, api, daemon):
 
 def main():
     t = tap.Tap()
-    with Cluster() as cluster:
+    with Cluster(parts=CONTROLLERS) as cluster:
         cluster.apply_kinds()
         api = Api(cluster)
         with Benchd(cluster) as daemon:
