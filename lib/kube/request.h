@@ -48,10 +48,11 @@ extern const struct kube_resource kube_pods, kube_services, kube_secrets, kube_e
     kube_network_policies, kube_endpoint_slices, kube_benchmarks, kube_benchmark_runs,
     kube_workloads, kube_resource_flavors, kube_workload_priorities;
 
-/* An annotation of a BenchmarkRun: benchctl writes it before it deletes the object, and benchd then erases the
- * run's results at once. */
+/* An annotation of a BenchmarkRun: benchctl writes it before it deletes the object, and benchd then
+ * erases the run's results at once. */
 #define KUBE_ERASE_ANNOTATION "benchd.io/erase"
 #define KUBE_ERASE_NOW "Now"
+
 struct kube_list_options {
     const char *label_selector, *field_selector; /* NULL: none */
     uint32_t limit;                              /* 0: all at once */
