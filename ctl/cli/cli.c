@@ -285,7 +285,6 @@ bool cli_parse_typed(struct cli *cli, int argc, char **argv, struct arg_opt opts
         argv++;
     }
     args_parse_typed(opts, list_options(cli->verb, opts), argc, argv, &cli->args, ret_end);
-    take_globals(cli);
     return true;
 }
 

@@ -10,14 +10,12 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include <jansson.h>
 #include <uv.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/text.h"
-#include "core/json_field.h"
 #include "ctl/live/live_model.h"
 #include "report/terminal.h"
 
@@ -198,10 +196,8 @@ static bool terminal_can_live(void)
 
 int progress_mode_choose(const struct cli *cli, const char *word, enum progress_mode *ret)
 {
-    static const char *const words[] = {[PROGRESS_NONE] = "none",
-                                        [PROGRESS_PLAIN] = "plain",
-                                        [PROGRESS_JSON] = "json",
-                                        [PROGRESS_LIVE] = "live"};
+    static const char *const words[] = {
+        [PROGRESS_NONE] = "none", [PROGRESS_PLAIN] = "plain", [PROGRESS_LIVE] = "live"};
     if (str_eq(word, "auto")) {
         *ret = cli->is_quiet ? PROGRESS_NONE : terminal_can_live() ? PROGRESS_LIVE : PROGRESS_PLAIN;
         return 0;
@@ -234,35 +230,11 @@ static void put_plain(struct progress *p, const char *text)
     (void)fprintf(stderr, "%s run/%s %s\n", now, p->model.def->name, text); /* progress only */
 }
 
-/* Takes the object; adds what every line has. */
-static void put_json_take(struct progress *p, const char *type, json_t *object)
-{
-    char now[CLOCK_RFC3339_SIZE];
-    clock_format_rfc3339(clock_unix_ms(), now);
-    JSON_ADD(object, {"time", json_string(now)}, {"type", json_string(type)},
-             {"run", json_string(p->model.def->name)});
-    _cleanup_(freep) char *text = json_dumps(object, JSON_COMPACT | JSON_SORT_KEYS);
-    (void)fprintf(stderr, "%s\n", text == NULL ? "{}" : text); /* progress only */
-    json_decref(object);
-}
-
 static void show_status(struct progress *p, const struct run_status *st)
 {
-    const char *phase = run_phase_to_string(st->phase);
-    if (p->mode == PROGRESS_JSON) {
-        json_t *o =
-            json_pack("{s:s, s:i, s:i, s:i}", "phase", phase, "trialsDone", (int)st->trials_done,
-                      "trialsFailed", (int)st->trials_failed, "trialsTotal", (int)st->trials_total);
-        const struct attempt_id *id = &st->current;
-        JSON_ADD(o, {"current", st->has_current
-                                    ? json_pack("{s:i, s:i, s:i}", "point", (int)id->point, "trial",
-                                                (int)id->trial, "attempt", (int)id->number)
-                                    : NULL});
-        put_json_take(p, "status", o);
-        return;
-    }
     _cleanup_(buf_done) struct buf text = BUF_INIT;
-    buf_printf(&text, "phase=%s trials=%u/%u", phase, st->trials_done, st->trials_total);
+    buf_printf(&text, "phase=%s trials=%u/%u", run_phase_to_string(st->phase), st->trials_done,
+               st->trials_total);
     if (st->has_current) {
         buf_printf(&text, " point=%u trial=%u attempt=%u", st->current.point, st->current.trial,
                    st->current.number);
@@ -293,18 +265,12 @@ static bool is_said(const struct progress *p, const char *text)
 
 void progress_event(struct progress *p, enum event_type type, const char *reason, const char *note)
 {
-    if (p->mode != PROGRESS_JSON && is_said(p, note)) {
+    if (type != EVENT_WARNING || is_said(p, note)) {
         return;
     }
     if (p->live != NULL) {
-        if (type == EVENT_WARNING) {
-            live_note(p->live, reason, note);
-        }
-    } else if (p->mode == PROGRESS_JSON) {
-        put_json_take(p, "event",
-                      json_pack("{s:b, s:s, s:s}", "warning", type == EVENT_WARNING, "reason",
-                                reason, "note", note));
-    } else if (p->mode == PROGRESS_PLAIN && type == EVENT_WARNING) {
+        live_note(p->live, reason, note);
+    } else if (p->mode == PROGRESS_PLAIN) {
         _cleanup_(freep) char *text = xasprintf("warning %s: %s", reason, note);
         put_plain(p, text);
     }
@@ -314,19 +280,9 @@ static void show_attempt(struct progress *p, const struct attempt_row *row)
 {
     const char *unit;
     const double x = live_model_throughput(&p->model, row, &unit);
-    const char *outcome = attempt_outcome_to_string(row->outcome);
-    if (p->mode == PROGRESS_JSON) {
-        json_t *o =
-            json_pack("{s:i, s:i, s:i, s:s, s:o, s:s, s:o}", "point", (int)row->id.point, "trial",
-                      (int)row->id.trial, "attempt", (int)row->id.number, "outcome", outcome,
-                      "throughput", isnan(x) ? json_null() : json_real(x), "unit", unit, "error",
-                      json_text_or_null(row->error));
-        put_json_take(p, "attempt", o);
-        return;
-    }
     _cleanup_(buf_done) struct buf text = BUF_INIT;
     buf_printf(&text, "point=%u trial=%u attempt=%u outcome=%s", row->id.point, row->id.trial,
-               row->id.number, outcome);
+               row->id.number, attempt_outcome_to_string(row->outcome));
     if (!isnan(x)) {
         buf_printf(&text, " %s_per_s=%.4g", unit, x);
     }

@@ -1,4 +1,4 @@
-/* How a run in progress is shown on stderr: a live view, dated lines, JSON lines, or nothing. */
+/* How a run in progress is shown on stderr: a live view, dated lines, or nothing. */
 #pragma once
 
 #include "ctl/cli/cli.h"
@@ -8,9 +8,9 @@
 
 struct uv_loop_s;
 
-enum progress_mode { PROGRESS_NONE, PROGRESS_PLAIN, PROGRESS_JSON, PROGRESS_LIVE };
+enum progress_mode { PROGRESS_NONE, PROGRESS_PLAIN, PROGRESS_LIVE };
 
-#define PROGRESS_MODES "auto|live|plain|json|none"
+#define PROGRESS_MODES "auto|live|plain|none"
 
 /* One of PROGRESS_MODES. auto: live on a terminal that supports it, else plain. -EINVAL
  * for an unknown word. */

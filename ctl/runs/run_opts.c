@@ -8,7 +8,7 @@ enum exit_code run_opts_take(const struct cli *cli, struct run_opts *ret)
     *ret = (struct run_opts){0};
     const char *progress = args_get(&cli->args, "progress", "auto");
     if (progress_mode_choose(cli, progress, &ret->mode) < 0) {
-        return cli_error(EXIT_USAGE, "use --progress auto, live, plain, json or none",
+        return cli_error(EXIT_USAGE, "use --progress auto, live, plain or none",
                          "--progress '%s' is unknown", progress);
     }
     const char *timeout = args_get(&cli->args, "timeout", NULL);

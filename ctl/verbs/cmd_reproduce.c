@@ -132,7 +132,7 @@ static enum exit_code run(struct cli *cli)
 static const struct arg_opt opts[] = {
     {"dry-run", 0, NULL, "Print what differs here, and run nothing"},
     {"timeout", 0, "DURATION", "Cancel the run after this time, such as 10m (exit 8)"},
-    {"progress", 0, "HOW", "Show progress as auto, live, plain, json or none"},
+    {"progress", 0, "HOW", "Show progress as auto, live, plain or none"},
 };
 
 const struct verb verb_reproduce = {

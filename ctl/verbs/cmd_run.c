@@ -60,7 +60,7 @@ static const struct arg_opt run_opts[] = {
     {"timeout", 0, "DURATION", "Cancel the run after this time, such as 10m (exit 8)"},
     {"prometheus", 0, "URL",
      "Where spec.metrics are asked for in a local run, such as http://127.0.0.1:9090"},
-    {"progress", 0, "HOW", "Show progress as auto, live, plain, json or none"},
+    {"progress", 0, "HOW", "Show progress as auto, live, plain or none"},
     EXPLAIN_OPT,
 };
 
@@ -100,7 +100,7 @@ static enum exit_code run_attach(struct cli *cli)
 static const struct arg_opt attach_opts[] = {
     EXPLAIN_OPT,
     {"timeout", 0, "DURATION", "Cancel the run after this time, such as 10m (exit 8)"},
-    {"progress", 0, "HOW", "Show progress as auto, live, plain, json or none"},
+    {"progress", 0, "HOW", "Show progress as auto, live, plain or none"},
 };
 
 const struct verb verb_attach = {

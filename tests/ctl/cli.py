@@ -159,9 +159,9 @@ class CliCase(unittest.TestCase):
     def start_hanging(self, *args):
         """A run whose second point hangs; returns when its first point is kept."""
         path = self.define(env={"FAKE_HANG": "1.0"}, repeats=1)
-        process = self.start("run", path, "--store", self.store, "--progress", "json", *args)
+        process = self.start("run", path, "--store", self.store, "--progress", "plain", *args)
         for line in process.stderr:
-            if line.startswith("{") and json.loads(line).get("current", {}).get("point") == 1:
+            if "phase=" in line and " point=1 " in line:
                 break
         # The gang of point 1: two servers and a trainer, after the two processes of point 0.
         wait_for("all processes of the second point", lambda: len(self.worker_pids()) == 5)

@@ -43,7 +43,7 @@ class Offers(Case):
         self.assertEqual(self.offered("get", "--output=j"), ["json"])
         self.assertEqual(self.offered("-o", "w"), [])  # of which verb?
         self.assertEqual(self.offered("version", "--color", "a"), ["auto", "always"])
-        self.assertEqual(self.offered("run", "x", "--progress", ""), ["auto", "live", "plain", "json", "none"])
+        self.assertEqual(self.offered("run", "x", "--progress", ""), ["auto", "live", "plain", "none"])
         self.assertEqual(self.offered("run", "--file", "", hints=0), [])
         self.assertEqual(self.offered("compare", "x", "--axis", ""), [])
         self.assertEqual(self.offered("get", "--store", "", hints=NO_SPACE), ["sqlite:"])

@@ -41,7 +41,7 @@ class Faults(cli.CliCase):
         one = cli.definition(pservers=(1,), trainers=(2,), steps=steps, repeats=1, extra=extra)
         one["spec"]["workload"]["batchSize"] = 1
         path.write_text(json.dumps(one), encoding="utf-8")
-        process = self.start("run", str(path), "--store", store, "--progress", "json")
+        process = self.start("run", str(path), "--store", store, "--progress", "plain")
         gang = cli.wait_for("the gang", lambda: cli.gang_of(process.pid, 3))
         cli.wait_for("training", lambda: cpu_s(gang["trainer/0"]) > 1 and cpu_s(gang["trainer/1"]) > 1)
         return process, gang, store

@@ -49,7 +49,8 @@ TEST(test_options)
         {"tiny", EXIT_OK, PROGRESS_PLAIN, 0,
          false}, /* stderr is no terminal that can be drawn on */
         {"tiny -q", EXIT_OK, PROGRESS_NONE, 0, false},
-        {"tiny -q --progress json", EXIT_OK, PROGRESS_JSON, 0, false},
+        {"tiny -q --progress plain", EXIT_OK, PROGRESS_PLAIN, 0, false},
+        {"tiny --progress json", EXIT_USAGE, 0, 0, false},
         {"tiny --progress none --timeout 1h30m", EXIT_OK, PROGRESS_NONE, 5400000, false},
         {"--resume 7k3fq --timeout 90s", EXIT_OK, PROGRESS_PLAIN, 90000, true},
         {"tiny --progress loud", EXIT_USAGE, 0, 0, false},

@@ -44,7 +44,7 @@ class Secrets(cli.CliCase):
         self.env["BENCHWORKER"] = str(spy)
 
     def test_the_secret_of_a_run_shows_nowhere(self):
-        done = self.ctl("run", self.define(repeats=1), "--store", self.store, "--progress", "json")
+        done = self.ctl("run", self.define(repeats=1), "--store", self.store, "--progress", "plain")
         run = self.run_name()
         secrets = {path.read_bytes() for path in self.seen.glob("*.secret")}
         self.assertEqual(len(secrets), 1)  # all members of a run share it
