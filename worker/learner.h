@@ -1,6 +1,5 @@
-/* A network with its initial parameters and the memory of one batch, shared by all ways to train:
- * role_train.c, role_bench.c and role_trainer.c. role_pserver.c uses only the callback of the
- * optimiser. */
+/* A network with its initial parameters and the memory of one batch. role_trainer.c and
+ * role_bench.c use it; role_pserver.c uses only the callback of the optimiser. */
 #pragma once
 
 #include <stddef.h>

@@ -15,7 +15,6 @@
 #include "worker/role_verb.h"
 
 static const struct role_verb roles[] = {
-    {"train", role_train, "Train in one process and test after each epoch"},
     {"trainer", role_trainer, "Run one trainer of a distributed run"},
     {"pserver", role_pserver, "Run one parameter server of a distributed run"},
     {"worker", role_worker, "Run one worker of a ring, which needs no server"},

@@ -1,7 +1,7 @@
 /* Writes a replica's records to stdout, its summary file, and at most one error. Used by
- * role_trainer.c, role_pserver.c and role_train.c. Two threads may report, because the
- * communication thread detects faults while the trainer computes: lines never mix, and only the
- * first error is reported. */
+ * role_trainer.c and role_pserver.c. Two threads may report, because the communication thread
+ * detects faults while the trainer computes: lines never mix, and only the first error is
+ * reported. */
 #pragma once
 
 #include <pthread.h>

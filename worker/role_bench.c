@@ -171,7 +171,7 @@ static int prepare(struct bench *b, struct err *err)
     for (uint32_t i = 0; i < b->def->n_layers; i++) {
         model_def_layer_name(b->def, i, b->layers[i].name);
     }
-    return dataset_open("synthetic", DATA_TRAIN, 0, b->seed, &b->data, err);
+    return dataset_open("synthetic", DATA_TRAIN, b->seed, &b->data, err);
 }
 
 static void bench_done(struct bench *b)

@@ -371,7 +371,7 @@ static int print_accuracy(struct trainer *t, struct err *err)
 {
     const struct role_env *e = t->env;
     struct dataset *test = NULL;
-    const int r = dataset_open(e->data, DATA_TEST, 0, (uint64_t)e->seed, &test, err);
+    const int r = dataset_open(e->data, DATA_TEST, (uint64_t)e->seed, &test, err);
     if (r >= 0) {
         fprintf(stderr, "test_accuracy %.4f\n",
                 learner_accuracy(&t->learner, test, (uint32_t)e->batch_size));
@@ -412,7 +412,7 @@ static int run(struct trainer *t)
         return fail(t, is_resource ? EXIT_WORKER_RESOURCE : EXIT_USAGE, &err);
     }
     if (!e->is_emulated &&
-        dataset_open(e->data, DATA_TRAIN, 0, (uint64_t)e->seed, &t->data, &err) < 0) {
+        dataset_open(e->data, DATA_TRAIN, (uint64_t)e->seed, &t->data, &err) < 0) {
         return fail(t, err.code == EINVAL ? EXIT_USAGE : EXIT_WORKER_DATA, &err);
     }
     if (!e->is_emulated && open_model(t, &err) < 0) {

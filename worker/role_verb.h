@@ -9,7 +9,6 @@ struct role_verb {
 };
 
 int role_bench(int argc, char *const *argv);   /* role_bench.c */
-int role_train(int argc, char *const *argv);   /* role_train.c */
 int role_trainer(int argc, char *const *argv); /* role_trainer.c */
 int role_worker(int argc, char *const *argv);  /* role_trainer.c */
 int role_pserver(int argc, char *const *argv); /* role_pserver.c */

@@ -140,8 +140,9 @@ static int64_t count_workers(const struct profile *profile, const json_t *object
 static const char *guess_rule(const char *text)
 {
     static const char *const words[][2] = {
-        {"all_reduce_perf", "nccl-tests"}, {"benchworker", "benchworker-train"},
-        {"pretrain_gpt", "megatron"},      {"torch_titan", "torchtitan"},
+        {"all_reduce_perf", "nccl-tests"},
+        {"pretrain_gpt", "megatron"},
+        {"torch_titan", "torchtitan"},
         {"horovod", "torch-ddp"},
     };
     const char *const(*known)[2] =

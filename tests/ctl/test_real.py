@@ -37,24 +37,6 @@ class Real(cli.CliCase):
         self.assertRegex(text, r"blas_core: +\w+")
         self.assertIn(f"kernel:      {os.uname().release}", text)
 
-    def test_benchworker_train_tells_how_well_it_learns(self):
-        """A log rule reads its epochs; training began when it said what it trains on."""
-        command = [os.environ["BENCHWORKER_PROGRAM"], "train", "--batch", "2", "--limit", "4", "--test-limit", "2", "--epochs", "2"]
-        template = {"spec": {"containers": [{"name": "main", "command": command}]}}
-        spec = {"systems": [{"name": "alone", "profile": "none", "log": "benchworker-train"}],
-                "workload": {"model": "vgg16", "batchSize": 2, "exchange": {"kind": "None"}},
-                "sweep": {"grid": {"trainers": [1]}}, "baseline": {"kind": "Point", "where": {"trainers": 1}},
-                "roles": {"trainer": {"replicas": {"from": "trainers"}, "template": template}},
-                "measure": {"timeToAccuracy": {"accuracy": 0.9999}, "accuracyAfterTime": {"seconds": 0.001}}}
-        result = self.run_tiny(pservers=(), repeats=1, extra=spec)
-        self.assertEqual(result["phase"], "Succeeded")
-        trial = result["points"][0]["trials"][0]
-        log = self.ctl("logs", result["run"], "--store", self.store, "--point", "0").stdout
-        accuracies = [float(line.split("test accuracy ")[1].split()[0]) for line in log.splitlines() if "test accuracy" in line]
-        self.assertEqual(len(accuracies), 2)
-        self.assertEqual(trial["timeToAccuracy"]["bestAccuracy"], max(accuracies))
-        self.assertEqual(trial["accuracyAfterTime"]["reason"], "the first evaluation came later")
-
     def test_vgg16_allreduce_sweep(self):
         """As it ships, with as little work as there can be: a ring beside one worker alone."""
         self.env["BENCHWORKER"] = os.environ["BENCHWORKER_PROGRAM"]

@@ -191,9 +191,6 @@ static const struct line_row lines[] = {
     {"epochs", "[1,0]<stdout>:epoch 1: loss 2.3, 15 samples/s, accuracy 0 after 4 s", 15, NONE, NONE, 2.3, 0, SAMPLES, EPOCH, JOB},
     {"epochs", "epoch 3: loss 0.4, 15 samples/s, accuracy 0.8 after 4.7 s; 40 steps: data 0.1 s, forward 1.5 s, backward 2.5 s, wait 0 s, update 0.5 s",
      15, NONE, NONE, 0.4, 0.8, SAMPLES, EPOCH, JOB},
-    {"benchworker-train", "epoch 1/4   loss 1.7193   train accuracy 0.3347   109.2 samples/s in 91.6 s   test accuracy 0.5795 in 30.4 s",
-     109.2, 91.6, NONE, 1.7193, 0.5795, SAMPLES, EPOCH, REPLICA},
-    {"benchworker-train", "epoch 1/1   loss 1.7193   train accuracy 0.3347   109.2 samples/s in 91.6 s", 109.2, 91.6, NONE, 1.7193, NONE, SAMPLES, EPOCH, REPLICA},
     {"mlbench", "BLEU 24 reached in 37594.214 seconds", 1 / 37594.214, 37594.214, NONE, NONE, NONE, UNIT_RUNS, SUMMARY, JOB},
 };
 /* clang-format on */

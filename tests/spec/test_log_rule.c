@@ -34,7 +34,7 @@ TEST(names_and_rules)
          "f:1:16: error: log: no log rule 'kears' ships\n    1 | {name: x, log: kears}\n"
          "      |                ^\n  fix: did you mean 'keras'?"},
         {"{name: x, log: pytorch-own}", NULL,
-         "fix: write a rule, {lines: [...]}, or one of benchworker-train, co"},
+         "fix: write a rule, {lines: [...]}, or one of composer, "},
         {"{name: x, log: 7}", NULL, "f:1:16: error: log: must be a name or a map, not a"},
         {"{name: x, log: [keras]}", NULL, "log: must be a name or a map, not a list"},
         {"{name: x, log: {lines: [{kind: Step, pattern: '(?<rat>) x'}]}}", NULL,

@@ -56,7 +56,7 @@ static void print_accuracy(struct model *model, const char *source, uint64_t see
     struct dataset *data;
     struct err err;
     size_t right = 0;
-    must(dataset_open(source, DATA_TEST, 0, seed, &data, &err), &err);
+    must(dataset_open(source, DATA_TEST, seed, &data, &err), &err);
     const size_t size = dataset_size(data) / batch * batch;
     for (size_t first = 0; first < size; first += batch) {
         const struct data_batch b = {.first = first, .stride = 1, .n = batch};
@@ -174,7 +174,7 @@ int main(int argc, char **argv)
     struct err err;
     must(exchange_mode_parse(argc > 7 ? argv[7] : "Sync", &g.mode, &err), &err);
     must(model_new(&p, &g.model, &err), &err);
-    must(dataset_open(source, DATA_TRAIN, 0, seed, &g.data, &err), &err);
+    must(dataset_open(source, DATA_TRAIN, seed, &g.data, &err), &err);
     g.n = model_n_params(g.model);
     float **arrays[] = {&g.own, &g.sent, &g.sum};
     for (size_t i = 0; i < sizeof(arrays) / sizeof(*arrays); i++) {

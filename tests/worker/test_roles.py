@@ -38,6 +38,7 @@ def usage(tap, key):
         (["trainer", "--exchange", "None"], {"BENCHD_ROLE": "pserver"}, "BENCHD_ROLE is 'pserver'"),
         (["trainer", "--pserver-addrs", "a:1,b:2"], {}, "holds 2 addresses, expected 1"),
         (["trainer", "more"], {}, "unexpected argument 'more'"),
+        (["tariner"], {}, "unknown role 'tariner'; did you mean trainer"),
     ]
     for args, env, says in rows:
         code, _, stderr, _ = once(args, env)

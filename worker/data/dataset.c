@@ -48,8 +48,8 @@ static int load(struct dataset *d, const char *source, struct err *err)
                    source);
 }
 
-int dataset_open(const char *source, enum data_split split, size_t limit, uint64_t seed,
-                 struct dataset **ret, struct err *err)
+int dataset_open(const char *source, enum data_split split, uint64_t seed, struct dataset **ret,
+                 struct err *err)
 {
     struct dataset *d = xnew(struct dataset);
     d->seed = seed;
@@ -58,9 +58,6 @@ int dataset_open(const char *source, enum data_split split, size_t limit, uint64
     if (r < 0) {
         dataset_free(d);
         return err_wrap(err, r, "%s data", split == DATA_TRAIN ? "training" : "test");
-    }
-    if (limit > 0 && limit < d->n) {
-        d->n = limit;
     }
     *ret = d;
     return 0;

@@ -17,10 +17,9 @@ struct dataset;
 enum data_split { DATA_TRAIN, DATA_TEST };
 
 /* `source` is "synthetic", "idx:DIR" or "cifar10:DIR". -ENOENT, -EBADMSG (damaged, wrong size),
- * -EINVAL (unknown source); the text names the file, what was expected and what was found. `limit`
- * > 0: only the first `limit` samples. */
-int dataset_open(const char *source, enum data_split split, size_t limit, uint64_t seed,
-                 struct dataset **ret, struct err *err);
+ * -EINVAL (unknown source); the text names the file, what was expected and what was found. */
+int dataset_open(const char *source, enum data_split split, uint64_t seed, struct dataset **ret,
+                 struct err *err);
 void dataset_free(struct dataset *d);
 size_t dataset_size(const struct dataset *d);
 
