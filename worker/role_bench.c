@@ -1,5 +1,5 @@
 /* `benchworker bench`: times training steps on synthetic data in memory, step by step and layer by
- * layer. Prints a table, or one JSON document with -o json (docs/worker.md). */
+ * layer. Prints one JSON document, or with -o trace what a definition takes (docs/worker.md). */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/exit_code.h"
 #include "base/mem.h"
+#include "base/parse.h"
 #include "base/str.h"
 #include "base/vec.h"
 #include "base/vec_walk.h"
@@ -38,7 +39,7 @@ struct bench {
     uint32_t batch, threads;
     uint64_t seed;
     size_t steps; /* measured, after WARMUP_STEPS */
-    enum { TEXT, JSON, TRACE } output;
+    bool prints_trace;
 
     /* What was measured. The arrays are owned. */
     double *samples_per_s, *samples_per_cpu_s; /* (steps), sorted */
@@ -193,28 +194,37 @@ static const struct arg_opt options[] = {
     {"steps", 0, "N", "Measured steps, after two warm-up steps (default 20)"},
     {"seed", 0, "N", "Seed of parameters, data and dropout (default 1)"},
     {"output", 'o', "FORMAT",
-     "text, json, or trace: times for spec.workload.trace of a definition (default text)"},
+     "json, or trace: times for spec.workload.trace of a definition (default json)"},
 };
 
 static int take_options(const struct args *a, struct bench *b, struct err *err)
 {
-    const char *output = args_get(a, "output", "text");
-    const struct role_number rows[] = {
-        ROLE_NUMBER("batch", 128, 1, 4096, &b->batch),
-        ROLE_NUMBER("threads", 1, 1, 256, &b->threads),
-        ROLE_NUMBER("steps", 20, 1, 1000000, &b->steps),
-        ROLE_NUMBER("seed", 1, 1, INT64_MAX, &b->seed),
-    };
+    const char *output = args_get(a, "output", "json");
+    int64_t batch = 128, threads = 1, steps = 20, seed = 1;
+    const struct {
+        const char *name;
+        int64_t max, *ret;
+    } rows[] = {{"batch", 4096, &batch},
+                {"threads", 256, &threads},
+                {"steps", 1000000, &steps},
+                {"seed", INT64_MAX, &seed}};
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        const char *text = args_get(a, rows[i].name, NULL);
+        if (text != NULL && parse_i64_in(text, 1, rows[i].max, rows[i].ret) < 0) {
+            return err_set(err, EINVAL, "--%s '%s': expected a whole number from 1 to %lld",
+                           rows[i].name, text, (long long)rows[i].max);
+        }
+    }
+    b->batch = (uint32_t)batch;
+    b->threads = (uint32_t)threads;
+    b->steps = (size_t)steps;
+    b->seed = (uint64_t)seed;
     b->model = args_get(a, "model", "vgg16-fluid-fc512");
-    const int r = role_find_model(b->model, &b->def, err);
-    if (r < 0) {
-        return r;
+    b->prints_trace = str_eq(output, "trace");
+    if (!b->prints_trace && !str_eq(output, "json")) {
+        return err_set(err, EINVAL, "--output '%s': expected json or trace", output);
     }
-    if (!str_eq(output, "text") && !str_eq(output, "json") && !str_eq(output, "trace")) {
-        return err_set(err, EINVAL, "--output '%s': expected text, json or trace", output);
-    }
-    b->output = str_eq(output, "json") ? JSON : str_eq(output, "trace") ? TRACE : TEXT;
-    return role_take_numbers(a, rows, COUNT_OF(rows), err);
+    return role_find_model(b->model, &b->def, err);
 }
 
 /* ---- output ---- */
@@ -277,43 +287,6 @@ static bool print_json(const struct bench *b)
            json_dumpf(o, stdout, JSON_INDENT(2)) == 0 && putchar('\n') != EOF;
 }
 
-static void print_row(const char *name, const double ms[MODEL_PARTS])
-{
-    double sum = 0;
-    printf("%-10s", name);
-    for (size_t part = 0; part < MODEL_PARTS; part++) {
-        sum += ms[part];
-        printf(" %9.2f", ms[part]);
-    }
-    printf(" %9.2f\n", sum);
-}
-
-static void print_text(const struct bench *b)
-{
-    double sums[MODEL_PARTS] = {0};
-    printf("%s, batch %u, %u thread%s, %zu steps: %.1f samples/s, %.1f samples per CPU-second "
-           "(%.1f to %.1f)\n",
-           b->model, b->batch, b->threads, b->threads == 1 ? "" : "s", b->steps,
-           median(b->samples_per_s, b->steps), median(b->samples_per_cpu_s, b->steps),
-           b->samples_per_cpu_s[0], b->samples_per_cpu_s[b->steps - 1]);
-    printf("kernels %s, OpenBLAS core %s, peak %.0f MB\n\n", model_isa(b->learner.model),
-           blas_core(), (double)b->max_rss_bytes / 1e6);
-    printf("%-10s %9s %9s %9s %9s %9s %9s\n", "CPU ms", "forward", "bwd data", "bwd wght", "passes",
-           "other", "sum");
-    for (uint32_t i = 0; i < b->def->n_layers; i++) {
-        print_row(b->layers[i].name, b->layers[i].cpu_ms);
-        for (size_t part = 0; part < MODEL_PARTS; part++) {
-            sums[part] += b->layers[i].cpu_ms[part];
-        }
-    }
-    print_row("all", sums);
-    printf("%-10s %59.2f\n", "Adam", b->update_cpu_ms);
-    printf("\nprobe of the machine: %.0f million spins/s, copies %.1f GB/s; took %.0f ms (CPU %.0f "
-           "ms)\n",
-           (double)b->noise.spins_per_s / 1e6, (double)b->noise.copy_bytes_per_s / 1e9, b->probe_ms,
-           b->probe_cpu_ms);
-}
-
 /* Times of layers, as a definition takes them. */
 static void print_trace(const struct bench *b)
 {
@@ -336,12 +309,10 @@ static void print_trace(const struct bench *b)
 static int print(const struct bench *b, struct err *err)
 {
     bool is_written = true;
-    if (b->output == JSON) {
-        is_written = print_json(b);
-    } else if (b->output == TRACE) {
+    if (b->prints_trace) {
         print_trace(b);
     } else {
-        print_text(b);
+        is_written = print_json(b);
     }
     if (is_written && fflush(stdout) == 0) {
         return EXIT_OK;
@@ -350,18 +321,14 @@ static int print(const struct bench *b, struct err *err)
     return EXIT_WORKER_RESOURCE;
 }
 
-static int run(const struct args *a, struct err *err)
+static int run(struct bench *b, struct err *err)
 {
-    struct bench b = {.adam = ADAM_DEFAULT};
-    if (take_options(a, &b, err) < 0) {
-        return EXIT_USAGE;
-    }
     int code = EXIT_WORKER_RESOURCE;
-    if (prepare(&b, err) >= 0) {
-        measure(&b);
-        code = print(&b, err);
+    if (prepare(b, err) >= 0) {
+        measure(b);
+        code = print(b, err);
     }
-    bench_done(&b);
+    bench_done(b);
     return code;
 }
 
@@ -372,7 +339,17 @@ int role_bench(int argc, char *const *argv)
         .text = "Measure training steps on synthetic data in memory, layer by layer.",
         .options = options,
         .n_options = COUNT_OF(options),
-        .run = run,
     };
-    return role_command_run(&command, argc, argv);
+    struct bench b = {.adam = ADAM_DEFAULT};
+    struct args args = {0};
+    struct err err = {0};
+    const int r = role_parse(&command, argc, argv, &args, &err);
+    const int code = r > 0                                        ? EXIT_OK
+                     : r < 0 || take_options(&args, &b, &err) < 0 ? EXIT_USAGE
+                                                                  : run(&b, &err);
+    args_done(&args);
+    if (err.msg[0] != '\0') {
+        fprintf(stderr, "benchworker bench: %s\n", err.msg);
+    }
+    return code;
 }
