@@ -10,9 +10,8 @@
  * headers (MHD answers 414 or 431), IDLE_S of silence, MAX_ARGS arguments, no body; WAITING
  * requests for documents and SCRAPES for /metrics; those of render.h for what is waited for. A
  * client that goes away costs its connection only. Responses in flight may have SENDING_BYTES
- * together, except small ones, and one that several clients read counts once: a client that asks
- * for logs and does not read them must not exhaust benchd's memory, nor take it from /metrics,
- * which has SCRAPES_SENDING_BYTES of its own. */
+ * together, except small ones: a client that asks for logs and does not read them must not exhaust
+ * benchd's memory, nor take it from /metrics, which has SCRAPES_SENDING_BYTES of its own. */
 #include "daemon/web/web.h"
 
 #include <stdio.h>
@@ -99,7 +98,6 @@ static void read_request(struct request *request, const char *path)
     (void)MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, take_argument, request);
     request->job.req = (struct web_request){
         .path = path,
-        .accept = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Accept"),
         .args = request->args,
         .n_args = request->n_args,
     };
@@ -112,28 +110,25 @@ static void read_request(struct request *request, const char *path)
 /* The body of a response, until MHD has sent it or given up. */
 struct sending {
     struct source *source;
-    struct body *body;          /* referenced */
+    struct body *body;          /* owned */
     struct text_reader *reader; /* unpacks a packed body; else NULL */
 };
+
+/* The memory that a response takes. */
+static size_t size_to_send(const struct body *body)
+{
+    return body->n_bytes + (body->is_packed ? PACK_READER_BYTES : 0);
+}
 
 static void on_sent(void *ctx)
 {
     struct sending *s = ctx;
-    if (--s->body->n_sending == 0) {
-        s->source->n_sending -= s->body->n_bytes;
-    }
+    s->source->n_sending -= size_to_send(s->body);
     if (s->reader != NULL) {
-        s->source->n_sending -= PACK_READER_BYTES;
         text_reader_free(s->reader);
     }
-    body_unref(s->body);
+    body_free(s->body);
     free(s);
-}
-
-/* One more connection takes this many bytes of memory. */
-static size_t size_to_send(const struct body *body)
-{
-    return (body->n_sending > 0 ? 0 : body->n_bytes) + (body->is_packed ? PACK_READER_BYTES : 0);
 }
 
 static bool may_send(const struct source *source, const struct body *body)
@@ -156,7 +151,6 @@ static struct MHD_Response *make_response(struct source *source, struct body *bo
     struct sending *s = xnew(struct sending);
     *s = (struct sending){source, body_take, NULL};
     source->n_sending += size_to_send(body_take);
-    body_take->n_sending++;
     if (body_take->is_packed) {
         s->reader = text_reader_new(body_take->data, body_take->n_bytes);
     }
@@ -205,7 +199,7 @@ static enum MHD_Result send_body(struct source *source, struct MHD_Connection *c
     if (!may_send(source, body_take)) {
         struct web_response res = {0};
         web_fail_busy(&res, "too many responses are being sent; try again later");
-        body_unref(body_take);
+        body_free(body_take);
         body_take = body_of_response(&res);
         code = res.code;
         must_retry_later = true;
@@ -324,7 +318,7 @@ static void on_completed(void *ctx, struct MHD_Connection *connection, void **st
     struct request *request = *state;
     (void)ctx, (void)connection, (void)code;
     if (request != NULL) {
-        body_unref(request->job.body);
+        body_free(request->job.body);
         free(request);
         *state = NULL;
     }

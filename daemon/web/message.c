@@ -20,16 +20,52 @@ const char *web_request_arg(const struct web_request *req, const char *name)
     return arg == NULL ? NULL : arg->value;
 }
 
+struct text_pack {
+    ZSTD_CCtx *ctx;
+    struct buf zstd;
+    size_t len; /* of the text */
+};
+
+static void pack_text(struct text_pack *p, const char *text, size_t len, ZSTD_EndDirective end)
+{
+    char block[16384];
+    ZSTD_inBuffer in = {text, len, 0};
+    size_t left;
+    do {
+        ZSTD_outBuffer out = {block, sizeof(block), 0};
+        left = ZSTD_compressStream2(p->ctx, &out, &in, end);
+        assert(!ZSTD_isError(left)); /* there is a context, and room */
+        buf_append(&p->zstd, block, out.pos);
+    } while (end == ZSTD_e_end ? left > 0 : in.pos < in.size);
+    p->len += len;
+}
+
+static void drop_pack(struct web_response *res)
+{
+    if (res->pack != NULL) {
+        ZSTD_freeCCtx(res->pack->ctx);
+        buf_done(&res->pack->zstd);
+        free(res->pack);
+        res->pack = NULL;
+    }
+}
+
+/* False: there is no memory for it. */
 static bool pack(void *ctx, const void *data, size_t len)
 {
     struct web_response *res = ctx;
     if (res->pack == NULL) {
-        res->pack = text_pack_new();
+        ZSTD_CCtx *zstd = ZSTD_createCCtx();
+        if (zstd == NULL) {
+            return false;
+        }
+        (void)ZSTD_CCtx_setParameter(zstd, ZSTD_c_compressionLevel, LEVEL); /* both are in range */
+        (void)ZSTD_CCtx_setParameter(zstd, ZSTD_c_windowLog, WINDOW_LOG);
+        res->pack = xnew(struct text_pack);
+        res->pack->ctx = zstd;
     }
-    if (res->pack != NULL) {
-        text_pack_put(res->pack, data, len);
-    }
-    return res->pack != NULL;
+    pack_text(res->pack, data, len, ZSTD_e_continue);
+    return true;
 }
 
 struct buf *web_long_body(struct web_response *res)
@@ -60,8 +96,7 @@ void web_fail(struct web_response *res, int code, const char *fmt, ...)
     _cleanup_(freep) char *json = json_dumps(document, 0);
     res->code = code;
     res->content_type = WEB_JSON;
-    text_pack_free(res->pack);
-    res->pack = NULL;
+    drop_pack(res);
     buf_clear(&res->body);
     buf_printf(&res->body, "%s\n", json);
 }
@@ -75,7 +110,6 @@ void web_fail_busy(struct web_response *res, const char *why)
 static struct body *body_new(struct buf *text, const char *content_type)
 {
     struct body *body = xnew(struct body);
-    body->n_users = 1;
     body->len = body->n_bytes = text->len;
     body->content_type = content_type;
     /* A buffer may be twice as large as its content. */
@@ -88,88 +122,22 @@ struct body *body_of_response(struct web_response *res)
     if (res->pack == NULL) {
         return body_new(&res->body, res->content_type);
     }
-    struct buf bytes;
-    size_t len;
-    text_pack_put(res->pack, buf_cstr(&res->body), res->body.len);
-    text_pack_end(res->pack, &bytes, &len);
-    text_pack_free(res->pack);
-    res->pack = NULL;
+    struct text_pack *p = res->pack;
+    pack_text(p, buf_cstr(&res->body), res->body.len, ZSTD_e_end);
     buf_done(&res->body);
-    struct body *body = body_new(&bytes, res->content_type);
+    struct body *body = body_new(&p->zstd, res->content_type);
     body->is_packed = true;
-    body->len = len;
+    body->len = p->len;
+    drop_pack(res);
     return body;
 }
 
-struct body *body_ref(struct body *body)
+void body_free(struct body *body)
 {
-    atomic_fetch_add(&body->n_users, 1);
-    return body;
-}
-
-void body_unref(struct body *body)
-{
-    if (body != NULL && atomic_fetch_sub(&body->n_users, 1) == 1) {
+    if (body != NULL) {
         free(body->data);
         free(body);
     }
-}
-
-/* ---- long documents ---- */
-
-struct text_pack {
-    ZSTD_CCtx *ctx;
-    struct buf zstd;
-    size_t len;
-};
-
-struct text_pack *text_pack_new(void)
-{
-    ZSTD_CCtx *ctx = ZSTD_createCCtx();
-    if (ctx == NULL) {
-        return NULL;
-    }
-    struct text_pack *p = xnew(struct text_pack);
-    p->ctx = ctx;
-    (void)ZSTD_CCtx_setParameter(p->ctx, ZSTD_c_compressionLevel, LEVEL); /* both are in range */
-    (void)ZSTD_CCtx_setParameter(p->ctx, ZSTD_c_windowLog, WINDOW_LOG);
-    return p;
-}
-
-void text_pack_free(struct text_pack *p)
-{
-    if (p != NULL) {
-        ZSTD_freeCCtx(p->ctx);
-        buf_done(&p->zstd);
-        free(p);
-    }
-}
-
-static void put(struct text_pack *p, const char *text, size_t len, ZSTD_EndDirective end)
-{
-    char block[16384];
-    ZSTD_inBuffer in = {text, len, 0};
-    size_t left;
-    do {
-        ZSTD_outBuffer out = {block, sizeof(block), 0};
-        left = ZSTD_compressStream2(p->ctx, &out, &in, end);
-        assert(!ZSTD_isError(left)); /* there is a context, and room */
-        buf_append(&p->zstd, block, out.pos);
-    } while (end == ZSTD_e_end ? left > 0 : in.pos < in.size);
-    p->len += len;
-}
-
-void text_pack_put(struct text_pack *p, const char *text, size_t len)
-{
-    put(p, text, len, ZSTD_e_continue);
-}
-
-void text_pack_end(struct text_pack *p, struct buf *ret, size_t *ret_len)
-{
-    put(p, "", 0, ZSTD_e_end);
-    *ret_len = p->len;
-    *ret = p->zstd;
-    p->zstd = (struct buf)BUF_INIT;
 }
 
 struct text_reader {

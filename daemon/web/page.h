@@ -1,6 +1,6 @@
-/* What benchd's pages share: errors, and the frame, which reports have too (report/style.h). A page
- * is one file that loads nothing and is whole without its script. Texts from outside are escaped;
- * links are relative, so that pages work through the API server's service proxy. */
+/* What benchd's pages share: the frame, which reports have too (report/style.h). A page is one file
+ * that loads nothing and is whole without its script. Texts from outside are escaped; links are
+ * relative, so that pages work through the API server's service proxy. */
 #pragma once
 
 #include <stdbool.h>
@@ -18,7 +18,5 @@ struct page {
 };
 /* html_end_page ends it. */
 void page_open(struct buf *out, const struct page *page);
-/* Turns an error (web_fail) into a page if the client prefers pages to JSON. */
-void page_fail(const struct web_request *req, struct web_response *res);
 /* "-" for time 0. Returns `ret`. */
 const char *page_date(int64_t unix_ms, char ret[static CLOCK_RFC3339_SIZE]);

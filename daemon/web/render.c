@@ -102,41 +102,6 @@ static void answer(struct renderer *r, struct render_job *job)
     job->must_retry_later = res.must_retry_later;
 }
 
-/* ---- one document for many ---- */
-
-/* What differs is answered differently: an error is a page for clients that accept one. */
-static bool is_same_request(const struct web_request *a, const struct web_request *b)
-{
-    if (!str_eq(a->path, b->path) || a->n_args != b->n_args ||
-        !str_eq_or_null(a->accept, b->accept)) { /* NULL: a header that was not sent */
-        return false;
-    }
-    for (size_t i = 0; i < a->n_args; i++) {
-        if (!str_eq(a->args[i].name, b->args[i].name) ||
-            !str_eq(a->args[i].value, b->args[i].value)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* With the mutex held. The first n_before that wait did so before this job was begun: its answer is
- * also that of those which ask for the same. One whose time is over says nothing of theirs. */
-static void share_answer(struct renderer *r, const struct render_job *job, size_t n_before)
-{
-    const size_t n = r->waiting.len;
-    for (size_t i = 0; i < n; i++) { /* once round */
-        struct render_job *other = queue_pop(&r->waiting);
-        if (i < n_before && !job->must_retry_later && is_same_request(&job->req, &other->req)) {
-            other->code = job->code;
-            other->body = body_ref(job->body);
-            r->params.on_done(other);
-        } else {
-            queue_push(&r->waiting, other);
-        }
-    }
-}
-
 /* ---- the thread ---- */
 
 static bool is_driving(const struct renderer *r)
@@ -198,11 +163,9 @@ static void work(void *ctx)
         if (job == NULL) {
             continue;
         }
-        const size_t n_before = r->waiting.len;
         uv_mutex_unlock(&r->mutex);
         answer(r, job);
         uv_mutex_lock(&r->mutex);
-        share_answer(r, job, n_before);
         r->params.on_done(job); /* then it is the HTTP thread's */
     }
     uv_mutex_unlock(&r->mutex);

@@ -3,9 +3,7 @@
  *
  *   submit -> waiting (max_waiting) -> render thread -> on_done
  *
- * Equal requests that wait together get one document: it is made after all of them came, so none
- * gets an older state than it asked for. While a run is driven, what waits is made within a share
- * of a CPU (cpu_budget.h).
+ * While a run is driven, documents are made within a share of a CPU (cpu_budget.h).
  *
  * benchd has two: one for /metrics and one for everything else, so that a scrape waits for no
  * reader and pays for none. Not more, because then the memory of one document at most is in use,
@@ -26,7 +24,7 @@ struct render_job {
     void *ctx; /* the caller's */
     /* The answer, once it is done: */
     int code;
-    struct body *body; /* the caller's to unref */
+    struct body *body; /* the caller's to free */
     bool must_retry_later;
 
     int64_t give_up_ns; /* render.c's own */

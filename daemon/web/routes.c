@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "daemon/web/page.h"
 #include "daemon/web/site.h"
 
 static const struct {
@@ -67,7 +66,4 @@ void routes_answer(struct site *site, const struct route *route, const struct we
     struct web_request named = *req;
     named.run = route->run;
     route->handler(site, &named, res);
-    if (res->code >= 400) {
-        page_fail(req, res);
-    }
 }

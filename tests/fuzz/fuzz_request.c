@@ -1,4 +1,4 @@
-/* A request of any bytes to every handler: a line for the path, "Accept: ..." perhaps, then lines
+/* A request of any bytes to every handler: a line for the path, then lines
  * "name=value" for the arguments. Each answer has a status that a client can act on, JSON is JSON,
  * and a page has no tag "<x" and no attribute "zz", which may be in the request. */
 #include <stdint.h>
@@ -116,20 +116,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct web_request req = {.path = strsep(&rest, "\n"), .args = args};
     while (rest != NULL && req.n_args < ARGS_MAX) {
         char *value = strsep(&rest, "\n");
-        if (str_has_prefix(value, "Accept: ")) {
-            req.accept = value + strlen("Accept: ");
-        } else {
-            const char *name = strsep(&value, "=");
-            args[req.n_args++] = (struct web_arg){name, value == NULL ? "" : value};
-        }
+        const char *name = strsep(&value, "=");
+        args[req.n_args++] = (struct web_arg){name, value == NULL ? "" : value};
     }
     struct web_response res = {0};
     struct route route;
     routes_find(req.path, &route);
     routes_answer(&world.site, &route, &req, &res);
     check(&req, &res);
-    text_pack_free(res.pack);
-    buf_done(&res.body);
+    body_free(body_of_response(&res));
     free(text);
     return 0;
 }

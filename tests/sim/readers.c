@@ -186,7 +186,7 @@ static void forget(struct asked *a)
             break;
         }
     }
-    body_unref(a->job.body);
+    body_free(a->job.body);
     free(a->path);
     free(a->uid);
     free(a);

@@ -233,7 +233,7 @@ class Http(serve.ServedCase):
         return sum(int(ticks) for ticks in fields[11:13]) / os.sysconf("SC_CLK_TCK")
 
     def test_fifty_clients_have_a_fifth_of_a_cpu(self):
-        """web_server says that a run is driven. Nobody is sent away, and equal requests share a document."""
+        """web_server says that a run is driven. Nobody is sent away."""
         paths = [f"/api/v1/runs/{self.name}/results", f"/runs/{self.name}", "/", "/api/v1/runs", f"/api/v1/runs/{self.name}/attempts"]
         until = time.monotonic() + 6
 

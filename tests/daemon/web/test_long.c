@@ -139,7 +139,7 @@ static char *make(struct rig *rig, site_handler *handler)
     }
     text_reader_free(reader);
     assert_int_equal(text.len, body->len);
-    body_unref(body);
+    body_free(body);
     return buf_take(&text);
 }
 

@@ -477,34 +477,6 @@ TEST(test_html_list)
     assert_non_null(strstr(get(rig, "/?phase=Odd", 400), "unknown phase 'Odd'"));
 }
 
-/* A browser is shown a page with the way back, whatever a client has put into the
- * error; others get JSON. */
-TEST(test_html_errors)
-{
-    static const struct {
-        const char *accept, *path, *text;
-    } rows[] = {
-        {NULL, "/api/v1/runs/a", "{\"code\": 409, \"message\": \"<b>&\"}\n"},
-        {"application/json", "/api/v1/runs/a", "{\"code\": 409, \"message\": \"<b>&\"}\n"},
-        {"text/html,*/*;q=0.8", "/api/v1/runs/a",
-         "<h1>Error 409</h1>\n<nav class=\"screen\"><a "
-         "href=\"./../../../\">Runs</a></nav>\n</header>\n<main>\n<p>&lt;b&gt;&amp;</p>\n"},
-        {"text/html", "/runs/a", "<a href=\"./../\">Runs</a></nav>"},
-        {"text/html", "/", "<a href=\"./\">Runs</a></nav>"},
-    };
-    for (size_t i = 0; i < N_ROWS(rows); i++) {
-        const struct web_request req = {.path = rows[i].path, .accept = rows[i].accept};
-        struct web_response res = {0};
-        web_fail(&res, 409, "<b>&");
-        page_fail(&req, &res);
-        if (strstr(buf_cstr(&res.body), rows[i].text) == NULL) {
-            fail_msg("%s %s: %s", rows[i].accept, rows[i].path, buf_cstr(&res.body));
-        }
-        assert_int_equal(res.code, 409);
-        buf_done(&res.body);
-    }
-}
-
 TEST(test_html_history)
 {
     _cleanup_(rig_freep) struct rig *rig = rig_new();
