@@ -212,7 +212,6 @@ static void report(struct archiver *a)
     const bool has_failed = d->r < 0 || d->what == DID_SKIP;
     counters->archive_failures += has_failed;
     counters->archived += !has_failed && d->what == DID_PUT;
-    counters->restored += !has_failed && d->what == DID_RESTORE;
     if (has_failed && d->uid != NULL && (d->what == DID_PUT || d->what == DID_SKIP)) {
         event_recorder_emit(a->env->events, d->name, d->uid, EVENT_WARNING, "ArchiveFailed",
                             d->err.msg);

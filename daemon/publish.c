@@ -45,7 +45,6 @@ static void collect_facts(const struct daemon *d, struct daemon_facts *f)
     f->store_used_bytes = d->retention.used_bytes;
     f->counters = d->counters;
     f->counters.pods_created = d->pods.created;
-    f->counters.pods_deleted = d->pods.deleted;
     f->counters.pods_failed = d->pods.failed;
     kube_client_get_stats(d->client, &f->kube);
     if (d->params.store->ops->get_times != NULL) {

@@ -95,12 +95,12 @@ const struct daemon_run *daemon_runs_find(const struct daemon_runs *runs, const 
 
 /* Since the start of the process. */
 struct daemon_counters {
-    uint64_t attempts[ATTEMPT_OUTCOME_COUNT];         /* saved, by enum attempt_outcome */
-    uint64_t runs_finished[DAEMON_N_PHASES];          /* by the phase in which they ended */
-    uint64_t archived, restored, archive_failures;    /* of the archive: runs, and failed jobs */
-    uint64_t runs_deleted;                            /* their rows, after their objects */
-    uint64_t runs_erased[RETENTION_N_REASONS];        /* by enum retention_reason */
-    uint64_t pods_created, pods_deleted, pods_failed; /* failed: refused for good */
+    uint64_t attempts[ATTEMPT_OUTCOME_COUNT];  /* saved, by enum attempt_outcome */
+    uint64_t runs_finished[DAEMON_N_PHASES];   /* by the phase in which they ended */
+    uint64_t archived, archive_failures;       /* of the archive: runs, and failed jobs */
+    uint64_t runs_deleted;                     /* their rows, after their objects */
+    uint64_t runs_erased[RETENTION_N_REASONS]; /* by enum retention_reason */
+    uint64_t pods_created, pods_failed;        /* failed: refused for good */
     int64_t started_unix_ms;
 };
 

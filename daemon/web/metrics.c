@@ -126,8 +126,6 @@ static void put_program(struct expo *e, const struct metrics_input *in)
     sample_of(e, "version", BENCHD_VERSION, 1);
     gauge(e, "benchd_ready", "1 if /readyz answers 200.",
           daemon_facts_are_ready(in->facts, in->now_ns, NULL));
-    gauge(e, "benchd_healthy", "1 if /healthz answers 200.",
-          daemon_facts_are_healthy(in->facts, in->now_ns, NULL));
     gauge(e, "benchd_leader", "1 while this benchd holds the Lease.", in->facts->is_leader);
 }
 
@@ -137,7 +135,6 @@ static void put_process(struct expo *e, const struct metrics_input *in)
     const struct process_use *use = &in->process;
     counter(e, "process_cpu_seconds_total", "CPU time of benchd, user and system.", use->cpu_s);
     gauge(e, "process_resident_memory_bytes", "Memory that is resident.", use->resident_bytes);
-    gauge(e, "process_virtual_memory_bytes", "Size of the address space.", use->virtual_bytes);
     gauge(e, "process_open_fds", "Open file descriptors.", use->open_fds);
     gauge(e, "process_max_fds", "Limit of open file descriptors.", use->max_fds);
     gauge(e, "process_start_time_seconds", "Start time of benchd, in seconds since the epoch.",
@@ -177,24 +174,16 @@ static void put_runs(struct expo *e, const struct metrics_input *in)
 static void put_objects(struct expo *e, const struct daemon_counters *c)
 {
     counter(e, "benchd_archive_puts_total", "Runs put into the archive.", c->archived);
-    counter(e, "benchd_archive_restores_total", "Runs restored from the archive.", c->restored);
     counter(e, "benchd_archive_failures_total",
             "Failures of the archive, each of which is tried again or leaves a run out.",
             c->archive_failures);
     counter(e, "benchd_pods_created_total", "Pods created.", c->pods_created);
-    counter(e, "benchd_pods_deleted_total", "Pods deleted.", c->pods_deleted);
     counter(e, "benchd_pod_failures_total", "Pods that the API server refused for good.",
             c->pods_failed);
 }
 
 static void put_api(struct expo *e, const struct kube_client_stats *kube)
 {
-    counter(e, "benchd_api_requests_total", "Requests sent to the Kubernetes API server.",
-            kube->requests);
-    counter(e, "benchd_api_retries_total", "Requests to the API server that were retried.",
-            kube->retries);
-    counter(e, "benchd_api_failures_total", "Requests to the API server that failed for good.",
-            kube->failures);
     counter(e, "benchd_api_connections_total", "Connections opened to the API server.",
             kube->connections);
     counter(e, "benchd_api_received_bytes_total", "Bytes received from the API server.",
@@ -390,12 +379,6 @@ static void put_run_figures(struct writing *w)
                   "Trials that are decided, including failed ones.", run->status.trials_done);
     GAUGE_OF_RUNS(w, run, "benchd_run_trials_failed", "Trials that failed.",
                   run->status.trials_failed);
-    GAUGE_OF_RUNS(w, run, "benchd_run_current_point", "Point of the current trial, from 0.",
-                  run->status.has_current ? run->status.current.point : NAN);
-    GAUGE_OF_RUNS(w, run, "benchd_run_current_trial", "The current trial, from 0.",
-                  run->status.has_current ? run->status.current.trial : NAN);
-    GAUGE_OF_RUNS(w, run, "benchd_run_current_attempt", "The current attempt, from 0.",
-                  run->status.has_current ? run->status.current.number : NAN);
 }
 
 static double steps_done(const struct daemon_progress *p)
@@ -410,16 +393,11 @@ static void put_steps(struct writing *w)
                                                                   : NAN);
     GAUGE_OF_RUNS(w, run, "benchd_trial_steps_done", "Measured steps that trainer 0 has finished.",
                   steps_done(&run->progress));
-    GAUGE_OF_RUNS(w, run, "benchd_trainer_step_duration_seconds",
-                  "Duration of the last step of trainer 0.",
-                  !run->progress.is_known ? NAN : (double)run->progress.step_ns / 1e9);
     GAUGE_OF_RUNS(w, run, "benchd_trainer_step_samples_per_second",
                   "Throughput of the last step of trainer 0 alone.",
                   !run->progress.is_known || run->progress.step_ns <= 0
                       ? NAN
                       : run->progress.samples * 1e9 / (double)run->progress.step_ns);
-    GAUGE_OF_RUNS(w, run, "benchd_trainer_step_loss", "Loss of the last step of trainer 0.",
-                  !run->progress.is_known ? NAN : run->progress.loss);
 }
 
 static void put_each_run(struct writing *w)

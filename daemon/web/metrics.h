@@ -54,7 +54,7 @@ struct metrics_run {
 /* What this process uses. NaN means that the kernel does not say. */
 struct process_use {
     double cpu_s; /* of all threads, since the start */
-    double virtual_bytes, resident_bytes;
+    double resident_bytes;
     double open_fds, max_fds;
 };
 struct process_use process_use_read(void); /* scrape.c */

@@ -62,11 +62,11 @@ struct process_use process_use_read(void)
     struct rlimit files;
     (void)file_read("/proc/self/statm", STATM_MAX, &statm, NULL); /* then it is empty */
     char *rest = statm.data;
-    const char *size = strsep(&rest, " "), *resident = strsep(&rest, " ");
+    (void)strsep(&rest, " "); /* the size of the address space */
+    const char *resident = strsep(&rest, " ");
     file_names("/proc/self/fd", &fds); /* with ".", "..", and the folder's own descriptor */
     return (struct process_use){
         .cpu_s = (double)clock_process_cpu_ns() / 1e9,
-        .virtual_bytes = bytes_of(size),
         .resident_bytes = bytes_of(resident),
         .open_fds = fds.list.len < 3 ? NAN : (double)fds.list.len - 3,
         .max_fds = getrlimit(RLIMIT_NOFILE, &files) < 0 ? NAN : (double)files.rlim_cur,

@@ -277,7 +277,6 @@ class Queries(unittest.TestCase):
             # As web_server plays it: step 3 of 16 samples in 250 ms.
             "Step of the trial under way": lambda p: self.check_over_time(p, {"A": 4, "B": self.document["measure"]["steps"]}),
             "Trainer 0, samples/s of its last step": lambda p: self.check_over_time(p, {"A": 64}),
-            "Requests to the API server": lambda p: self.check_over_time(p, {"A": 0, "B": 0, "C": 0}),
             "Attempts by outcome": self.check_attempts,
         }
 

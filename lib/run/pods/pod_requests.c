@@ -118,7 +118,6 @@ static void on_deleted(void *ctx, int r, const struct kube_response *res, const 
     struct pods *l = m->owner;
     if (r == 0) {
         pod_denial_clear(&l->denial);
-        l->params.counters->deleted++;
         pod_member_answered(m, MEMBER_DELETED, now(m));
     } else if (r == -ENOENT || r == -ESTALE) { /* another uid: it has gone */
         /* What the watch has shown is waited for like any other: else it would be found again. */

@@ -18,7 +18,7 @@
 #include "run/pods/pod_queue.h"
 
 struct pods_counters {
-    uint64_t created, deleted, failed; /* failed: the server refused the pod for good */
+    uint64_t created, failed; /* failed: the server refused the pod for good */
 };
 
 struct pods_params {

@@ -31,7 +31,7 @@ class MetricsDoc(serve.ServedCase):
     def test_the_process_is_measured(self):
         page = self.server.get("/metrics")[2]
         names = [name for name in families(page) if name.startswith("process_")]
-        self.assertEqual(6, len(names))
+        self.assertEqual(5, len(names))
         for name in names:
             self.assertRegex(page, rf"(?m)^{name} [0-9.e+]*[1-9]")
 
