@@ -82,9 +82,7 @@ int report_start(struct report *r, const struct role_env *e, struct err *err)
         {"build_options", json_string(build_options())},
         {"model", json_string(e->model_name)},
         {"seed", json_integer(e->seed)},
-        {"flops_per_sample", e->model == NULL
-                                 ? NULL /* of `train`, which is no part of a run */
-                                 : json_integer((json_int_t)model_def_flops_per_sample(e->model))},
+        {"flops_per_sample", json_integer((json_int_t)model_def_flops_per_sample(e->model))},
         {"compute", e->is_emulated ? json_string("Emulated") : NULL},
         {"nccl", json_string(nccl)}, /* NULL: NULL */
     };
