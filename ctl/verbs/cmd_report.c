@@ -210,7 +210,7 @@ static const struct arg_opt opts[] = {
      "0.2/pod-hour, 3/gpu-hour"},
     {"chart", 0, "CHART",
      "With -o svg: throughput or efficiency, either -by-pservers too, time-to-accuracy-speedup or "
-     "-cost, accuracy-over-time, loss-over-time, points, resources, trials or phases; default: the "
+     "-cost, accuracy-over-time, loss-over-time, points, trials or phases; default: the "
      "first that the run has"},
 };
 

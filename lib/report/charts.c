@@ -275,58 +275,6 @@ static bool points(const struct layout *l, const struct maker *m, struct chart *
     return true;
 }
 
-/* Its efficiency per pod or per CPU is another one. */
-static bool costs_more(const struct point_result *p)
-{
-    const struct figure *others[] = {&p->kept->efficiency_per_pod, &p->kept->efficiency_per_cpu};
-    const double value = p->efficiency.estimate.value;
-    return array_any(others, COUNT_OF(others), f,
-                     (*f)->estimate.known && fabs((*f)->estimate.value - value) > 1e-9 * value);
-}
-
-static bool resources(const struct layout *l, const struct maker *m, struct chart *ret)
-{
-    struct dot_chart *c = &ret->dots;
-    *ret =
-        (struct chart){CHART_DOTS, .id = m->name, .dots = {.unit = CHART_PERCENT, .reference = 1}};
-    if (l->own_baselines || (x_name(l) != NULL && !swept_any(l->result, p, costs_more(p)))) {
-        return false; /* the efficiency is a line already, and the others are the same number */
-    }
-    const char *role = size_word(l->result);
-    bool has[3] = {false};
-    result_each_swept (p, l->result) {
-        const struct figure *figures[] = {&p->efficiency, &p->kept->efficiency_per_pod,
-                                          &p->kept->efficiency_per_cpu};
-        struct chart_series row = {0};
-        for (unsigned i = 0; i < 3; i++) {
-            if (figures[i]->estimate.known) {
-                _cleanup_(freep) char *what =
-                    i == 0 ? xasprintf("per %s ", role) : xstrdup(i == 1 ? "per pod " : "per CPU ");
-                add_mark(&row, &figures[i]->estimate, mark_text(l, p, figures[i], what))->series =
-                    i;
-                has[i] = true;
-            }
-        }
-        if (row.marks.len > 0) {
-            row.name = charts_point_name(l, p);
-            *vec_push(&c->rows) = row;
-        }
-    }
-    _cleanup_(freep) char *series = xasprintf("per %s", role);
-    _cleanup_(freep) char *title = xasprintf("Efficiency per %s and per pod", role);
-    if (!end_dots(ret, series, title, "of the ideal")) {
-        return false;
-    }
-    /* The last ones may be missing: what no replica said is known of no point. */
-    if (has[1] || has[2]) {
-        *vec_push(&c->series) = xstrdup("per pod: servers count, launchers do not");
-    }
-    if (has[2]) {
-        *vec_push(&c->series) = xstrdup("per CPU");
-    }
-    return true;
-}
-
 static bool trials(const struct layout *l, const struct maker *m, struct chart *ret)
 {
     struct dot_chart *c = &ret->dots;
@@ -544,7 +492,6 @@ static const struct maker makers[] = {
     {"points", points},
     {"throughput-by-pservers", lines, servers_name, POINT_FIGURE(throughput), "Throughput"},
     {"efficiency-by-pservers", lines, servers_name, POINT_FIGURE(efficiency), "Efficiency"},
-    {"resources", resources},
     {"trials", trials},
     {"phases", phases},
 };

@@ -18,8 +18,6 @@
  * throughput-by-pservers, efficiency-by-pservers: the same over the number of servers, where that
  * varies besides: a line for each number of trainers. None where no two points differ in their
  * servers alone.
- * resources: efficiency per trainer, per pod and per CPU, a row a point. None where all three are
- * the number that the line of the efficiency shows.
  * trials: each trial's throughput over the median of its point.
  * phases: what a step of a trainer consists of: the mean over trainers and trials. Says which
  * measured points have no phases. */

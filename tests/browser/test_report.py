@@ -117,7 +117,7 @@ class Page(cli.CliCase):
             browser.key("Escape")
             self.assertEqual(browser.value(TIP), "")
             # Each chart is reached by the Tab key, and rows and steps are said, too.
-            for title, first in (("Efficiency per trainer and per pod", "1 trainer"), ("step consists of", "1 trainer"),
+            for title, first in (("Spread of trials", "1 trainer"), ("step consists of", "1 trainer"),
                                  ("trainer/0 of trial", "step 1: ")):
                 with self.subTest(title):
                     browser.value(f"[...document.querySelectorAll('.chart')].find(e => e.getAttribute('aria-label').includes('{title}')).focus()")

@@ -76,7 +76,7 @@ class Report(cli.CliCase):
         self.assertIn("pserver/0", self.results("--by", "replica").stdout)
 
     def test_charts_are_documents(self):
-        for chart in ("throughput", "efficiency", "resources", "trials"):
+        for chart in ("throughput", "efficiency", "trials"):
             root = xml.etree.ElementTree.fromstring(self.report(self.name, "-o", "svg", "--chart", chart).stdout)
             self.assertEqual(root.tag, SVG + "svg")
             self.assertTrue(root.find(SVG + "title").text)
@@ -88,7 +88,7 @@ class Report(cli.CliCase):
     def test_a_chart_that_is_empty_names_the_others(self):
         done = self.report(self.name, "-o", "svg", "--chart", "points", code=2)
         self.assertEqual(done.stderr, "error: the run has nothing to show as the chart 'points'\nfix: choose one that it has: --chart throughput, "
-                         "efficiency, throughput-by-pservers, efficiency-by-pservers, resources, trials\n")
+                         "efficiency, throughput-by-pservers, efficiency-by-pservers, trials\n")
 
     def test_published_figures_stand_beside_the_run(self):
         page = self.report(self.name, "-o", "html", "--reference", "paddle-vgg16-cpu-2018").stdout

@@ -216,7 +216,6 @@ TEST(no_chart_without_something_to_show)
     report_run_find("single-node")->make(&f);
     layout_init(&l, f.result);
     assert_false(charts_make(&l, "efficiency", &c));
-    assert_false(charts_make(&l, "resources", &d));
     assert_false(charts_make(&l, "trials", &d)); /* one trial each */
     layout_done(&l);
     fixture_done(&f);
