@@ -16,7 +16,7 @@ struct web_arg {
 
 struct web_request {  /* a GET; all borrowed */
     const char *path; /* decoded, without arguments */
-    const char *run;  /* the name in the path, of a run or a benchmark; "": it has none */
+    const char *run;  /* the name of a run in the path, or "" */
     const struct web_arg *args;
     size_t n_args;
 };

@@ -10,10 +10,8 @@
 
 static void put_links(struct buf *out, const struct run_row *row)
 {
-    buf_puts(out, "<p class=\"screen\"><a href=\"../benchmarks/");
-    buf_put_percent(out, row->benchmark, BUF_ALNUM "-._");
-    html_put(out, "\">History of this benchmark</a>, <a href=\"../api/v1/runs/", row->name,
-             "/results\">results as JSON</a></p>\n");
+    html_put(out, "<p class=\"screen\"><a href=\"../api/v1/runs/", row->name,
+             "/results\">Results as JSON</a></p>\n");
 }
 
 static void put_status(struct buf *out, const struct site_run *run)

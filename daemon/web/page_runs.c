@@ -50,12 +50,9 @@ static void put_item(struct table *t, const struct site_item *item)
     const struct run_row *row = &item->row;
     const struct run_status *st = &row->status;
     char date[CLOCK_RFC3339_SIZE];
-    _cleanup_(buf_done) struct buf benchmark = BUF_INIT;
-    buf_put_percent(&benchmark, row->benchmark, BUF_ALNUM "-._");
     table_text(t, "NAME", "%s", row->name);
     table_link(t, "runs/", row->name);
     table_text(t, "BENCHMARK", "%s", row->benchmark);
-    table_link(t, "benchmarks/", buf_cstr(&benchmark));
     table_text(t, "PHASE", "%s%s", run_phase_to_string(st->phase),
                item->is_interrupted ? " (interrupted)" : "");
     table_number(t, "TRIALS", "%u/%u", st->trials_done, st->trials_total);

@@ -19,7 +19,6 @@ static const struct {
     {"/api/v1/runs/", "/results", api_results, ROUTE_READ, false},
     {"/api/v1/runs/", "/logs", api_logs, ROUTE_READ, false},
     {"/", NULL, html_runs, ROUTE_READ, false},
-    {"/benchmarks/", "", html_history, ROUTE_READ, false},
     {"/runs/", "", html_run, ROUTE_READ, false},
 };
 

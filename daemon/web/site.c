@@ -75,11 +75,11 @@ void site_list_done(struct site_list *list)
     vec_done(&list->items);
 }
 
-static int load_result(const struct site *site, enum figures_of of, struct site_run *run,
-                       struct err *err)
+static int load_result(const struct site *site, struct site_run *run, struct err *err)
 {
     struct run_result loaded;
-    const int r = run_result_load(site->store, &run->item.row, run->def, of, &loaded, err);
+    const int r =
+        run_result_load(site->store, &run->item.row, run->def, FIGURES_OF_REPLICAS, &loaded, err);
     if (r >= 0) {
         run->result = loaded.result;
         run->rows = loaded.rows;
@@ -100,8 +100,7 @@ static int load_parts(const struct site *site, enum site_depth depth, struct sit
     if (r < 0 || depth == SITE_DEFINITION || run->def == NULL) {
         return r;
     }
-    return load_result(site, depth == SITE_TABLES ? FIGURES_OF_REPLICAS : FIGURES_OF_POINTS, run,
-                       err);
+    return load_result(site, run, err);
 }
 
 int site_run_load(const struct site *site, const char *name, enum site_depth depth,

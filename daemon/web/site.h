@@ -49,8 +49,8 @@ struct site_run {
 };
 /* What is loaded. SITE_DEFINITION: the definition. SITE_TABLES: the definition, the result, and the
  * rows, which have replicas only for the open point (point_open), because a large run would not fit
- * into memory. SITE_FIGURES: the definition and the result without single replicas. */
-enum site_depth { SITE_ITEM, SITE_DEFINITION, SITE_TABLES, SITE_FIGURES };
+ * into memory. */
+enum site_depth { SITE_ITEM, SITE_DEFINITION, SITE_TABLES };
 /* Loads a run by its name or uid. Returns -ENOENT if no such run exists. */
 int site_run_load(const struct site *site, const char *name, enum site_depth depth,
                   struct site_run *ret, struct err *err);
@@ -64,11 +64,11 @@ void site_run_check(const struct site_run *run, struct web_response *res);
 #define SITE_MAX_NAME 253 /* bytes of a Kubernetes object's name */
 
 /* Handlers: each fills an empty response, which has code 200 and no type. They are in scrape.c,
- * api.c, page_runs.c, page_run.c and page_history.c. */
+ * api.c, page_runs.c and page_run.c. */
 typedef void site_handler(struct site *site, const struct web_request *req,
                           struct web_response *res);
 site_handler scrape_metrics, health_healthz, health_readyz, api_runs, api_run, api_attempts,
-    api_results, api_logs, html_runs, html_run, html_history;
+    api_results, api_logs, html_runs, html_run;
 
 /* Answers with the error of a load; 503 if the time for it was over. */
 void site_fail(struct web_response *res, int r, const struct err *err);

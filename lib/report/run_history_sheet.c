@@ -36,9 +36,6 @@ static void put_runs(struct sheet *s, const struct run_history *h)
         _cleanup_(freep) char *date = date_of(e);
         table_text(t, "CREATED", "%s", date);
         table_text(t, "RUN", "%s", e->name);
-        if (s->run_href != NULL) {
-            table_link(t, s->run_href, e->name);
-        }
         table_value(t, "THROUGHPUT", e->value);
         if (c != NULL) {
             table_percent(t, "CHANGE", c->ratio - 1, true);
@@ -46,13 +43,11 @@ static void put_runs(struct sheet *s, const struct run_history *h)
             table_number(t, "CHANGE", "%s", "");
         }
         if (marks.len > 0) { /* every row carries the words */
-            table_text(t, s->form == SHEET_HTML ? "MARKS" : "", "%s", buf_cstr(&marks));
+            table_text(t, "", "%s", buf_cstr(&marks));
         }
         table_end_row(t);
     }
-    _cleanup_(buf_done) struct buf caption = BUF_INIT;
-    buf_puts(&caption, "Runs");
-    sheet_table(s, s->form == SHEET_HTML ? &caption : NULL, t, 1);
+    sheet_table(s, NULL, t, 1);
 }
 
 /* "samples/s of point 2 (pservers 1)", "samples/s, geometric mean of 4 points". */
@@ -127,46 +122,6 @@ static void put_people(struct sheet *s, const struct run_history *h)
     put_lines(s, h);
 }
 
-static struct chart chart_of(const struct run_history *h)
-{
-    struct chart chart = {
-        CHART_LINES,
-        .id = "history",
-        .title = xstrdup("Throughput by run"),
-        .x_title = xstrdup("run, the oldest is 1"),
-        .lines = {.y_title = xstrdup(h->unit), .reference = NAN},
-    };
-    struct chart_series series = {.name = xstrdup("throughput")};
-    for (size_t i = 0; i < h->entries.len; i++) {
-        _cleanup_(buf_done) struct buf value = BUF_INIT;
-        _cleanup_(freep) char *date = date_of(&h->entries.items[i]);
-        number_format(h->entries.items[i].value, &value);
-        *vec_push(&series.marks) =
-            (struct chart_mark){.x = (double)(i + 1),
-                                .value = h->entries.items[i].value,
-                                .low = NAN,
-                                .high = NAN,
-                                .ideal = NAN,
-                                .text = xasprintf("%s, %s: %s %s", h->entries.items[i].name, date,
-                                                  buf_cstr(&value), h->unit)};
-    }
-    *vec_push(&chart.lines.series) = series;
-    return chart;
-}
-
-/* A page has the name in its own head. */
-static void put_page(struct sheet *s, const struct run_history *h)
-{
-    struct buf what = BUF_INIT;
-    put_what(h, &what);
-    sheet_put_line(s, &sheet_paragraph, &what);
-    sheet_heading(s, "Throughput by run");
-    const struct chart chart = chart_of(h);
-    sheet_figure(s, &chart);
-    put_lines(s, h);
-    put_runs(s, h);
-}
-
 static void put_row(struct sheet *s, const struct run_history *h, const struct run_history_entry *e,
                     const struct run_history_change *c)
 {
@@ -231,8 +186,6 @@ void sheet_history(struct sheet *s, const struct run_history *h)
         s->document = history_to_json(h);
     } else if (s->form == SHEET_CSV) {
         put_rows(s, h);
-    } else if (s->form == SHEET_HTML) {
-        put_page(s, h);
     } else {
         put_people(s, h);
     }

@@ -126,7 +126,6 @@ struct sheet {
     const struct result *points; /* of SHEET_JSON, in its place; borrowed */
     bool is_block;               /* of the next part */
     const char *section;
-    const char *run_href; /* of a page: what is before a run's name in a link to it; NULL: none */
 };
 
 /* `term`: of SHEET_TEXT; NULL for other forms. */

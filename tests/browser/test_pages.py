@@ -41,7 +41,7 @@ class Pages(serve.ServedCase):
                 self.assertLessEqual(self.browser.value("document.documentElement.scrollWidth"), width)
 
     def test_what_a_reader_sees(self):
-        for name, path in (("runs", "/"), ("run", f"/runs/{self.name}"), ("history", f"/benchmarks/{self.document['benchmark']}")):
+        for name, path in (("runs", "/"), ("run", f"/runs/{self.name}")):
             self.look(name, path)
 
     def test_charts_answer(self):

@@ -29,7 +29,7 @@ STORE = os.environ.get("BENCHD_PICTURES_STORE")
 IMAGES = ROOT / "docs" / "images"
 # name: width
 PICTURES = {"report-light": 1100, "report-dark": 1100, "report-print": 794, "report-phone": 360, "report-mark": 1100,
-            "page-runs": 1100, "page-history": 1100,
+            "page-runs": 1100,
             "terminal-run": 702, "terminal-results": 702}
 LEAST_PX = 120
 LEAST_BYTES, MOST_BYTES, MOST_BYTES_TOGETHER = 4000, 320000, 2000000
@@ -162,10 +162,8 @@ class Pictures(serve.ServedCase):
         return [name for name in names if not STORE or name.startswith(f"{REAL}-")]
 
     def take_pages(self, browser):
-        pages = {"runs": "/", "history": f"/benchmarks/{self.document['benchmark']}"}
-        for name, path in pages.items():
-            browser.show(f"http://{self.server.address}{path}", width=PICTURES[f"page-{name}"], height=300)
-            self.keep(browser, f"page-{name}", most_px=900)
+        browser.show(f"http://{self.server.address}/", width=PICTURES["page-runs"], height=300)
+        self.keep(browser, "page-runs", most_px=900)
 
     def take_terminals(self, browser):
         self.assertIn("EFFICIENCY", self.tables)   # the tables, and not only what is below them

@@ -50,7 +50,7 @@ class Http(serve.ServedCase):
                 (f"/runs/{self.name}", 200, "text/html; charset=utf-8"),
                 (f"/runs/{self.name}/point", 404, "application/json"),
                 (f"/compare?run={self.name}&run={self.name}", 404, "application/json"),
-                (f"/benchmarks/{self.document['benchmark']}", 200, "text/html; charset=utf-8"),
+                (f"/benchmarks/{self.document['benchmark']}", 404, "application/json"),
                 ("/favicon.ico", 404, "application/json"),
                 ("/api/v1/runs/%2e%2e%2fetc", 404, "application/json"),
                 ("/api/v1/runs/a%00b", 404, "application/json")]

@@ -388,7 +388,6 @@ TEST(test_html)
         "&amp;index=0\">log of pserver/0</a>",
         /* the one that the error names */
         "attempt=0&amp;role=trainer&amp;index=1\">log of trainer/1</a>",
-        "<a href=\"../benchmarks/demo\">",
         "<a href=\"../api/v1/runs/" RUN "/results\">",
         "<nav class=\"screen\"><a href=\"../\">Runs</a></nav>",
     };
@@ -460,7 +459,7 @@ TEST(test_html_list)
         const char *url, *expected, *absent;
     } rows[] = {
         {"/", "<a href=\"runs/" RUN "\">" RUN "</a>", "None of"},
-        {"/", "<a href=\"benchmarks/demo\">demo</a>", "older runs"},
+        {"/", "<td>demo</td>", "older runs"},
         {"/?q=DEMO", "<tr><td><a href=\"runs/" RUN "\">", "None of"},
         {"/?q=7k3FQ&phase=Running", "<a href=\"runs/" RUN "\">", "None of"},
         {"/?q=other", "<p>None of the 1 runs matches.</p>", RUN},
@@ -475,28 +474,6 @@ TEST(test_html_list)
         }
     }
     assert_non_null(strstr(get(rig, "/?phase=Odd", 400), "unknown phase 'Odd'"));
-}
-
-TEST(test_html_history)
-{
-    _cleanup_(rig_freep) struct rig *rig = rig_new();
-    static const struct {
-        const char *url;
-        int code;
-        const char *message;
-    } rows[] = {
-        {"/benchmarks/none", 404, "no run of benchmark 'none' succeeded"},
-    };
-    for (size_t i = 0; i < N_ROWS(rows); i++) {
-        if (strstr(get(rig, rows[i].url, rows[i].code), rows[i].message) == NULL) {
-            fail_msg("%s: %s", rows[i].url, buf_cstr(&rig->res.body));
-        }
-    }
-    rig->status.phase = RUN_SUCCEEDED;
-    assert_int_equal(rig->store->ops->put_status(rig->store, rig->run.def->uid, &rig->status, NULL),
-                     0);
-    assert_page_has(rig, "/benchmarks/demo", "<h2>Runs</h2>");
-    assert_page_has(rig, "/benchmarks/demo", "<a href=\"../runs/" RUN "\">" RUN "</a>");
 }
 
 /* A scrape of the same state does not read the store; a trial more does. */
