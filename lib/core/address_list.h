@@ -1,7 +1,7 @@
 /* Lists of addresses as text (docs/contracts/environment.md, "Address lists"): "host:port"
- * separated by commas, where "name-{0..19}.svc:7164" stands for twenty and "127.0.0.1:{7164,7170}"
- * for two. A gang of pods has addresses that differ by a number, so the pattern is as short for
- * thousands as for three. Pure. */
+ * separated by commas, where "name-{0..19}.svc:7164" stands for twenty. A gang of pods has
+ * addresses that differ by a number, so the pattern is as short for thousands as for three.
+ * Pure. */
 #pragma once
 
 #include <stdint.h>
@@ -11,8 +11,8 @@
 
 /* Appends them one by one. */
 void address_list_write(char *const *addresses, uint32_t n, struct buf *out);
-/* Appends the shortest form: a range, numbers in braces, or the same as above. No address has a
- * brace or a comma. */
+/* Appends a range, or the same as above where the addresses do not count up. No address has a brace
+ * or a comma. */
 void address_list_write_pattern(char *const *addresses, uint32_t n, struct buf *out);
 
 /* Gets the addresses in their order; a negative result ends the reading. */

@@ -539,7 +539,7 @@ TEST(json_pointers_set)
     }
 }
 
-/* ---- large local gangs ---- */
+/* ---- large gangs ---- */
 
 static const char large[] =
     "apiVersion: benchd.io/v1alpha1\nkind: Benchmark\nmetadata: {name: sample}\n"
@@ -548,7 +548,7 @@ static const char large[] =
     "  baseline: {kind: Point, where: {workers: %u}}\n"
     "  sweep: {grid: {workers: [%u]}}\n  roles: {worker: {replicas: {from: workers}}}\n";
 
-/* One worker of n, at ports such as a kernel gives them; `longest` is of its "NAME=value". */
+/* One worker of n, whose host names count up; `longest` is of its "NAME=value". */
 static int build_large(const char *system, uint32_t n, struct replica_spec *ret,
                        size_t *ret_longest, struct err *err)
 {
@@ -556,7 +556,7 @@ static int build_large(const char *system, uint32_t n, struct replica_spec *ret,
     _cleanup_(run_def_freep) struct run_def *def = make_run(text, NULL, 0);
     _cleanup_(freep) char **list = xnew_array(char *, n);
     for (uint32_t i = 0; i < n; i++) {
-        list[i] = xasprintf("127.0.0.1:%u", 32768 + (i * 7919) % 28232);
+        list[i] = xasprintf("worker-%u.sample:7164", i);
     }
     const struct gang_addresses addresses = {.of_role = {[ROLE_WORKER] = list}};
     const struct replica_id id = {.role = ROLE_WORKER, .index = n - 1};
@@ -596,7 +596,7 @@ TEST(a_list_that_no_program_can_have)
         "{name: s, profile: none, command: [a], rendezvous: [{name: HOSTS, value: "
         "\"${worker.addresses}\"}]}";
     assert_int_equal(build_large(system, 2200, &spec, &longest, &err), 0);
-    assert_true(has_env(&spec, "HOSTS=127.0.0.1:32768,127.0.0.1:40687,"));
+    assert_true(has_env(&spec, "HOSTS=worker-0.sample:7164,worker-1.sample:7164,"));
     replica_spec_done(&spec);
     assert_int_equal(build_large(system, 9000, &spec, &longest, &err), -EINVAL);
     assert_non_null(strstr(err.msg, "variable HOSTS has "));
