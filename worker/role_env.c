@@ -72,10 +72,10 @@ static const struct variable {
      TRAINING, NUMBER_AT(warmup_steps, 0, 1000000000, "2")},
     {"STEPS", {"steps", 0, "N", "Measured steps after the barrier (default 10)"},
      TRAINING, NUMBER_AT(steps, 1, 1000000000, "10")},
-    {"WIRE", {"wire", 0, "FORMAT", "Numbers on the network: Fp32 or Bf16 (default Fp32)"},
-     BOTH, TEXT_AT(wire_name, "Fp32")},
-    {"MODE", {"mode", 0, "MODE", "When to exchange: Sync, Async, or 'Sync localSteps=4' (default Sync)"},
-     BOTH, TEXT_AT(mode_name, "Sync")},
+    {"WIRE", {"wire", 0, "FORMAT", "With servers: numbers on the network, Fp32 or Bf16 (default Fp32)"},
+     ALL, TEXT_AT(wire_name, "Fp32")},
+    {"MODE", {"mode", 0, "MODE", "With servers: when to exchange, Sync, Async, or 'Sync localSteps=4' (default Sync)"},
+     ALL, TEXT_AT(mode_name, "Sync")},
     {"TRANSPORT", {"transport", 0, "KIND",
       "How numbers reach the others: Auto, Tcp, or Nccl of workers (default Auto: TCP)"},
      ALL, TEXT_AT(transport_name, "Auto")},
@@ -210,29 +210,6 @@ static int read_addrs(struct role_env *e, struct err *err)
     return 0;
 }
 
-/* Refuses what a worker cannot do. It has no such options, but variables may come from a trainer's
- * environment, and ignoring them would measure something else. */
-static int check_variables_of_worker(const struct role_env *e, struct err *err)
-{
-    static const struct {
-        const char *name, *option, *only, *why;
-    } variables_of_others[] = {
-        {"WIRE", "wire", "Fp32", "only parameter servers and their trainers send other numbers"},
-        {"MODE", "mode", "Sync", "only parameter servers and their trainers have other modes"},
-    };
-    for (size_t i = 0; i < COUNT_OF(variables_of_others); i++) {
-        char source[48];
-        const char *only = variables_of_others[i].only;
-        const char *value = look_up(&e->args, variables_of_others[i].name,
-                                    variables_of_others[i].option, only, source);
-        if (!str_eq(value, only)) {
-            return err_set(err, EINVAL, "%s '%s': a worker takes only %s; %s", source, value, only,
-                           variables_of_others[i].why);
-        }
-    }
-    return 0;
-}
-
 static int read_transport(struct role_env *e, struct err *err)
 {
     char source[48];
@@ -248,22 +225,17 @@ static int read_transport(struct role_env *e, struct err *err)
     return 0;
 }
 
-/* A worker alone has no peers. */
-static int read_exchange_of_worker(struct role_env *e, struct err *err)
+/* What only parameter servers and their trainers do: other replicas refuse it, because to ignore it
+ * would measure something else. */
+static int check_servers(const struct role_env *e, bool is_needed, const char *source,
+                         const char *value, struct err *err)
 {
-    char source[48];
-    const char *kind = look_up(&e->args, "EXCHANGE", "exchange", "AllReduce", source);
-    e->exchange = EXCHANGE_ALL_REDUCE;
-    if (exchange_kind_from_string(kind) != EXCHANGE_ALL_REDUCE) {
-        return err_set(err, EINVAL, "%s '%s': expected AllReduce, the exchange of workers", source,
-                       kind);
-    }
-    int r = check_variables_of_worker(e, err);
-    r = r < 0 ? r : read_transport(e, err);
-    return r < 0 || e->n_trainers == 1 ? r : read_addrs(e, err);
+    return !is_needed || e->exchange == EXCHANGE_PSERVER
+               ? 0
+               : err_set(err, EINVAL, "%s '%s' needs parameter servers, but the exchange is %s",
+                         source, value, exchange_kind_names[e->exchange]);
 }
 
-/* Reads the wire of a trainer or a server. */
 static int read_wire(struct role_env *e, struct err *err)
 {
     char source[48];
@@ -273,14 +245,9 @@ static int read_wire(struct role_env *e, struct err *err)
         return err_set(err, EINVAL, "%s '%s': expected Fp32 or Bf16", source, e->wire_name);
     }
     e->wire = (enum exchange_wire)wire;
-    if (e->exchange == EXCHANGE_NONE && e->wire != EXCHANGE_WIRE_FP32) {
-        return err_set(err, EINVAL, "%s '%s' needs parameter servers, but the exchange is None",
-                       source, e->wire_name);
-    }
-    return 0;
+    return check_servers(e, e->wire != EXCHANGE_WIRE_FP32, source, e->wire_name, err);
 }
 
-/* Reads the mode of a trainer or a server. */
 static int read_mode(struct role_env *e, struct err *err)
 {
     char source[48];
@@ -289,9 +256,9 @@ static int read_mode(struct role_env *e, struct err *err)
     if (r < 0) {
         return err_wrap(err, r, "%s", source);
     }
-    if (e->exchange == EXCHANGE_NONE && !exchange_mode_eq(&e->mode, &EXCHANGE_MODE_SYNC)) {
-        return err_set(err, EINVAL, "%s '%s' needs parameter servers, but the exchange is None",
-                       source, e->mode_name);
+    const bool is_sync = exchange_mode_eq(&e->mode, &EXCHANGE_MODE_SYNC);
+    if (check_servers(e, !is_sync, source, e->mode_name, err) < 0) {
+        return -EINVAL;
     }
     if (e->mode.local_steps > 0 && e->wire != EXCHANGE_WIRE_FP32) {
         return err_set(err, EINVAL,
@@ -310,29 +277,30 @@ static int read_mode(struct role_env *e, struct err *err)
 
 static int read_exchange(struct role_env *e, struct err *err)
 {
-    if (e->role == ROLE_WORKER) {
-        return read_exchange_of_worker(e, err);
-    }
+    static const char *const usual[] = {
+        [ROLE_TRAINER] = "PServer", [ROLE_PSERVER] = "PServer", [ROLE_WORKER] = "AllReduce"};
+    static const char *const expected[] = {[ROLE_TRAINER] = "PServer or None",
+                                           [ROLE_PSERVER] = "PServer",
+                                           [ROLE_WORKER] = "AllReduce"};
     char source[48];
-    const char *kind = e->role == ROLE_TRAINER
-                           ? look_up(&e->args, "EXCHANGE", "exchange", "PServer", source)
-                           : "PServer";
+    const char *kind = look_up(&e->args, "EXCHANGE", "exchange", usual[e->role], source);
     const int exchange = exchange_kind_from_string(kind);
-    if (exchange != EXCHANGE_PSERVER && exchange != EXCHANGE_NONE) {
-        return err_set(err, EINVAL, "%s '%s': expected PServer or None", source, kind);
+    const bool is_none = exchange == EXCHANGE_NONE;
+    if (!str_eq(kind, usual[e->role]) && !(is_none && e->role == ROLE_TRAINER)) {
+        return err_set(err, EINVAL, "%s '%s': expected %s", source, kind, expected[e->role]);
     }
     e->exchange = (enum exchange_kind)exchange;
     int r = read_wire(e, err);
     r = r < 0 ? r : read_mode(e, err);
     r = r < 0 ? r : read_transport(e, err);
-    if (r < 0 || e->exchange == EXCHANGE_NONE) {
-        return r;
+    if (r < 0 || is_none || (e->role == ROLE_WORKER && e->n_trainers == 1)) {
+        return r; /* it has no peers */
     }
-    if (e->n_pservers < 1) {
+    if (e->role != ROLE_WORKER && e->n_pservers < 1) {
         return err_set(err, EINVAL,
                        "exchange PServer needs at least one parameter server; set --pservers");
     }
-    return e->role == ROLE_TRAINER ? read_addrs(e, err) : 0;
+    return e->role == ROLE_PSERVER ? 0 : read_addrs(e, err);
 }
 
 static int check_compute(struct role_env *e, struct err *err)
