@@ -103,19 +103,6 @@ static void note_logs(struct notes *notes, const struct result *r)
     }
 }
 
-static void note_transports(struct notes *notes, const struct result *r)
-{
-    struct machines all = {0};
-    result_each_point (p, r) {
-        machines_merge(&all, p->machines);
-    }
-    if (all.values[MACHINE_TRANSPORT].list.len > 0) {
-        _cleanup_(freep) char *names = machines_join(&all, MACHINE_TRANSPORT);
-        notes_add(notes, NOTE_INFO, "Gradients travelled over %s.", names);
-    }
-    machines_done(&all);
-}
-
 static void note_scaling(struct notes *notes, const struct layout *l)
 {
     const struct result *r = l->result;
@@ -541,7 +528,6 @@ void notes_init(struct notes *notes, const struct layout *l)
     note_division(notes, l->result);
     note_throughput(notes, l);
     note_logs(notes, l->result);
-    note_transports(notes, l->result);
     if (l->own_baselines) {
         notes_add(notes, NOTE_INFO,
                   "Each point is its own baseline, so speedup and efficiency are 1 and not shown.");

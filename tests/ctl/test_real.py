@@ -50,7 +50,6 @@ class Real(cli.CliCase):
             self.assertGreater(point["efficiency"]["value"], 0)
         table = self.ctl("results", result["run"], "--store", self.store, "--explain").stdout
         self.assertRegex(table, r"WORKERS\s+THROUGHPUT.*SPEEDUP\s+EFFICIENCY")
-        self.assertIn("Gradients travelled over Tcp.", table)
 
     def test_emulated_trainers(self):
         """Three trainers that sleep where they would compute: the bytes, the sums and the marks are real."""
