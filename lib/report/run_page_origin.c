@@ -115,27 +115,6 @@ void run_page_put_environment(struct sheet *s, const struct layout *l)
 
 /* ---- how to run it again ---- */
 
-static bool is_local_file(const char *word)
-{
-    static const char *const everywhere[] = {"/bin/", "/usr/", "/sbin/", "/lib/", "/dev/"};
-    return word[0] == '/' && word[1] != '\0' &&
-           !array_any(everywhere, COUNT_OF(everywhere), it, str_has_prefix(word, *it));
-}
-
-/* The systems whose commands name files by absolute paths, outside the folders of an operating
- * system. Such a definition does not run on another machine as it is. */
-static void put_local(const struct spec *spec, struct buf *out)
-{
-    vec_each (const struct system, system, &spec->systems) {
-        const struct launch *launch = &system->all_roles;
-        /* In a container, a path is one of its image. */
-        if (launch->image == NULL && (vec_any(&launch->command.words, w, is_local_file(*w)) ||
-                                      vec_any(&launch->args.words, w, is_local_file(*w)))) {
-            buf_printf(out, "%s%s", out->len == 0 ? "" : ", ", system->name);
-        }
-    }
-}
-
 static void put_save(struct sheet *s, const struct sheet_mark *mark, const char *where,
                      const char *name)
 {
@@ -152,7 +131,6 @@ static void put_again(struct sheet *s, const struct run_def *def, const char *de
     static const struct sheet_mark folded = {.is_paragraph = true, .look = SHEET_FOLDED};
     const char *name = def->spec->name;
     const bool is_local = def->cpus > 0;
-    _cleanup_(buf_done) struct buf systems = BUF_INIT;
     sheet_open(s, SHEET_PLAIN, "Run it again");
     put_save(s, &screen, "Save the definition below", name);
     put_save(s, &printed, "The file that this was printed from has the definition. Save it", name);
@@ -161,12 +139,6 @@ static void put_again(struct sheet *s, const struct run_def *def, const char *de
         sheet_line(s, &sheet_paragraph,
                    "Images and resources of the definition are those of pods in a cluster. This "
                    "run had none: its processes shared one machine.");
-    }
-    put_local(def->spec, &systems);
-    if (systems.len > 0) {
-        sheet_line(s, &sheet_paragraph,
-                   "On another machine, first change the paths in the commands of: %s.",
-                   buf_cstr(&systems));
     }
     sheet_line(s, &folded, "Definition");
     sheet_details(s, definition);

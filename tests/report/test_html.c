@@ -299,7 +299,6 @@ TEST(systems_are_explained_and_not_ranked)
         "<p class=\"printed\">The file that this was printed from",
         "<p>Images and resources of the definition are those of pods in a cluster. This run had "
         "none: its processes shared one machine.</p>",
-        "change the paths in the commands of: mpi.",
     };
     const char *at = strstr(buf_cstr(&out), "<body>");
     for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++) {
