@@ -19,13 +19,13 @@
 #define RETRY_DOUBLINGS_MAX 6                 /* to 320 s */
 #define IDLE_NS (600 * INT64_C(1000000000))   /* others may write to the store, too */
 #define RESTORE_MAX_BYTES ((size_t)256 << 20) /* unpacked */
-#define NAME_MAX_BYTES 200                    /* of the run in the archive's name */
+#define NAME_MAX_BYTES 200                    /* The archive's name has this much of the run's. */
 
 /* What a job has done, for the loop. */
 struct done {
     enum { DID_NOTHING, DID_PUT, DID_RESTORE, DID_HAD, DID_SKIP } what;
-    char *name, *uid; /* of the run, if it was about one; owned */
-    int r;            /* below 0: the job is tried again */
+    char *name, *uid; /* the run's, or NULL; owned */
+    int r;            /* A job with a negative result is tried again. */
     struct err err;   /* also of DID_SKIP */
 };
 
@@ -39,7 +39,7 @@ struct archiver {
     int64_t next_ns;     /* no job before that */
     unsigned n_failures; /* since the last job that succeeded */
     uint64_t n_ended;    /* runs, when the job began */
-    /* Of the job alone, while it works: */
+    /* The job alone uses the rest while it works. */
     bool is_listed;
     struct texts names; /* to restore: the last one is next */
     struct texts uids;  /* in the archive, or not to be put there; sorted */
@@ -149,7 +149,7 @@ static int restore_next(struct archiver *a)
     return r;
 }
 
-/* It has not ended for everybody while somebody drives it. */
+/* A run that a process drives has not ended for every reader. */
 static bool is_wanted(struct archiver *a, struct store *s, const struct finished_run *run)
 {
     size_t at;

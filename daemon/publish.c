@@ -61,7 +61,7 @@ static void collect_facts(const struct daemon *d, struct daemon_facts *f)
     f->turns = d->params.meter->turns;
 }
 
-/* The runs as shown; those that did not change are shared with the list before. NULL: the list
+/* Returns the runs as shown, which shares unchanged runs with the list before, or NULL if the list
  * would be the same. */
 static struct daemon_runs *list_changes(const struct daemon *d)
 {

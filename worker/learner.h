@@ -22,8 +22,8 @@ void learner_done(struct learner *l);
 struct dataset;
 double learner_accuracy(struct learner *l, const struct dataset *data, uint32_t batch);
 
-/* -EDOM: the loss of a step is infinite or no number. Nothing that is measured after it says how
- * fast a training is. */
+/* Returns -EDOM if the loss of a step is infinite or no number: what is measured after it does not
+ * say how fast a training is. */
 int learner_check_loss(double loss, uint64_t step, struct err *err);
 
 /* An exchange_apply_fn for a struct adam. It connects the exchange, which does not know the

@@ -84,10 +84,10 @@ int report_start(struct report *r, const struct role_env *e, struct err *err)
         {"seed", json_integer(e->seed)},
         {"flops_per_sample", json_integer((json_int_t)model_def_flops_per_sample(e->model))},
         {"compute", e->is_emulated ? json_string("Emulated") : NULL},
-        {"nccl", json_string(nccl)}, /* NULL: NULL */
+        {"nccl", json_string(nccl)}, /* json_string returns NULL for NULL */
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        (void)json_object_set_new(o, rows[i].key, rows[i].value); /* NULL is left out */
+        (void)json_object_set_new(o, rows[i].key, rows[i].value); /* omits NULL */
     }
     host_digest(o, r->environment_digest);
     struct buf line = BUF_INIT;

@@ -19,17 +19,17 @@
 
 struct report {
     struct record_who who;
-    const char *summary_file; /* borrowed; NULL: none */
+    const char *summary_file; /* borrowed; NULL for stdout only */
     pthread_mutex_t mutex;    /* stdout and `failed` */
     bool failed;
     char environment_digest[65];
-    struct summary summary; /* of the measured steps that were reported, or of a server's rounds */
-    VEC(int64_t) step_ns;   /* of each of them */
-    int64_t barrier_cpu_ns; /* 0: it has not been there */
-    /* Of the machine, at the barrier and at the end of the measured steps. */
+    struct summary summary; /* covers the reported measured steps, or a server's rounds */
+    VEC(int64_t) step_ns;   /* the time of each of them */
+    int64_t barrier_cpu_ns; /* 0 before the barrier */
+    /* What the machine says at the barrier and at the end of the measured steps. */
     struct host_throttling throttling_begin, throttling_end;
     struct host_cpu_time cpu_begin, cpu_end;
-    struct cpu_wait_look queue_begin, queue_end; /* of the replica's threads, likewise */
+    struct cpu_wait_look queue_begin, queue_end; /* what it says of the replica's threads */
     uint64_t max_rss_bytes;
 };
 
@@ -60,6 +60,6 @@ int report_error(struct report *r, int exit_code, const char *peer, const char *
                  bool *ret_first);
 
 /* A role_verb.run of a gang: reads the settings of the role, or prints help, and calls `run` with
- * them and a new report. Returns the exit code, which is that of `run` if it was called. */
+ * them and a new report. Returns the exit code: the result of `run` if it was called. */
 int role_run(enum role role, int argc, char *const *argv,
              int (*run)(const struct role_env *e, struct report *r));

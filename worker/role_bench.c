@@ -43,10 +43,10 @@ struct bench {
 
     /* What was measured. The arrays are owned. */
     double *samples_per_s, *samples_per_cpu_s; /* (steps), sorted */
-    int64_t duration_ns, cpu_ns;               /* of all measured steps together */
+    int64_t duration_ns, cpu_ns;               /* all measured steps together */
     struct layer_cost *layers;                 /* (def->n_layers) */
     double update_cpu_ms;                      /* Adam's CPU time per step */
-    double loss_nats;                          /* of the last step */
+    double loss_nats;                          /* the loss of the last step */
     uint64_t max_rss_bytes;
     struct noise_probe noise;      /* a probe of the machine afterwards, */
     double probe_ms, probe_cpu_ms; /* and what it took */
@@ -245,7 +245,7 @@ static json_t *layers_json(const struct bench *b)
         json_t *parts = json_object();
         for (size_t part = 0; part < MODEL_PARTS; part++) {
             (void)json_object_set_new(parts, part_keys[part],
-                                      json_real(b->layers[i].cpu_ms[part])); /* NULL: left out */
+                                      json_real(b->layers[i].cpu_ms[part])); /* omits NULL */
         }
         json_t *layer = json_pack("{s:s, s:o}", "name", b->layers[i].name, "cpu_ms", parts);
         (void)json_array_append_new(layers, layer); /* the same */

@@ -17,7 +17,7 @@
 
 struct role_env {
     struct args args;        /* does not own the texts */
-    struct arg_opt *options; /* of args; owned */
+    struct arg_opt *options; /* the options of args; owned */
     enum role role;
     const char *run;
     int64_t point, trial, attempt, index;
@@ -30,7 +30,7 @@ struct role_env {
     const struct model_def *model;
     const char *model_name, *data;
     int64_t batch_size, threads, seed, warmup_steps, steps;
-    int64_t server_threads; /* of each parameter server */
+    int64_t server_threads; /* the threads of each parameter server */
     enum exchange_kind exchange;
     struct exchange_mode mode;
     enum exchange_wire wire;

@@ -1,4 +1,4 @@
-/* The command line of the roles; those of a gang also read the environment (role_env.h). */
+/* The command line of the roles. Those of a gang also read the environment (role_env.h). */
 #pragma once
 
 #include "base/args.h"
@@ -15,5 +15,5 @@ struct role_command {
  * is all zero before, in any case. */
 int role_parse(const struct role_command *c, int argc, char *const *argv, struct args *ret,
                struct err *err);
-/* -EINVAL: no network has that name. */
+/* Returns -EINVAL if no network has that name. */
 int role_find_model(const char *name, const struct model_def **ret, struct err *err);

@@ -29,12 +29,12 @@
 /* How far the current trial is, from trainer 0's log. */
 struct daemon_progress {
     bool is_known;        /* a step of the current attempt was seen */
-    struct replica_id id; /* of that trainer */
-    uint32_t step;        /* of the last one, counted as its record says */
+    struct replica_id id; /* that trainer */
+    uint32_t step;        /* the number in its last record */
     bool is_warmup;
     int64_t step_ns;
-    uint32_t samples; /* of that step */
-    double loss;      /* NaN: none */
+    uint32_t samples; /* the samples of that step */
+    double loss;      /* NaN if the step has none */
     int64_t seen_unix_ms;
 };
 
@@ -64,30 +64,30 @@ struct daemon_run {
     struct run_status status;        /* what the object's status was made from */
     bool is_active;                  /* its driver runs */
     bool is_stored;                  /* the store has a row of it */
-    struct daemon_progress progress; /* of the active one */
+    struct daemon_progress progress; /* zero unless the run is active */
     struct daemon_wait wait;
     /* When it last got further: a trial was saved, or trainer 0 ended a step. Of the active one,
      * from the moment when this process began to drive it; else 0. */
     int64_t advanced_unix_ms;
 };
-/* With one user. `name`, `uid` and `benchmark` are copied. */
+/* Returns a run with one user. It copies `name`, `uid` and `benchmark`. */
 struct daemon_run *daemon_run_new(const char *name, const char *uid, const char *benchmark);
 struct daemon_run *daemon_run_ref(struct daemon_run *run);
-void daemon_run_unref(struct daemon_run *run); /* NULL is fine */
+void daemon_run_unref(struct daemon_run *run); /* accepts NULL */
 
-/* So long after its end a run is here; one that was refused, as long as its object is. */
+/* A run is shown this long after its end; a refused run as long as its object exists. */
 #define DAEMON_ENDED_MS (15 * 60 * 1000)
 
-/* In the order in which they were or will be driven. */
+/* The runs, in the order in which they were or will be driven. */
 struct daemon_runs {
     atomic_uint n_users;
     VEC(struct daemon_run *) list;
 };
 struct daemon_runs *daemon_runs_new(void); /* with one user; push items that you have referenced */
-void daemon_runs_unref(struct daemon_runs *runs); /* NULL is fine */
-/* The same runs, unchanged and in the same order? */
+void daemon_runs_unref(struct daemon_runs *runs); /* accepts NULL */
+/* Returns true if both lists have the same runs, unchanged and in the same order. */
 bool daemon_runs_are_same(const struct daemon_runs *a, const struct daemon_runs *b);
-/* By name or uid; NULL: not there. */
+/* Finds a run by its name or uid. Returns NULL if the list does not have it. */
 const struct daemon_run *daemon_runs_find(const struct daemon_runs *runs, const char *name_or_uid);
 
 #define DAEMON_N_PHASES (RUN_SUSPENDED + 1)
@@ -116,22 +116,22 @@ struct daemon_facts {
     struct err not_healthy;
     struct store_space space;
     int64_t store_used_bytes;    /* what its rows take; some seconds old */
-    struct histogram statements; /* of the store, by the loop */
+    struct histogram statements; /* statements of the store by the loop */
     struct daemon_counters counters;
     struct kube_client_stats kube;
     bool is_leader;
-    uint32_t runs[DAEMON_N_PHASES]; /* that have not ended, by phase */
+    uint32_t runs[DAEMON_N_PHASES]; /* runs that have not ended, by phase */
     struct {
-        const char *resource; /* static; NULL: not started */
+        const char *resource; /* static; NULL before the watch is started */
         struct kube_informer_stats stats;
     } watches[DAEMON_N_WATCHES];
-    struct histogram turns; /* of the loop: how long each kept everything else waiting */
+    struct histogram turns; /* how long each turn of the loop took */
 };
 
 struct daemon_view;
 struct daemon_view *daemon_view_new(void);    /* no runs; healthy, not ready */
-void daemon_view_free(struct daemon_view *v); /* NULL is fine; after its readers have ended */
-/* `runs_take` NULL: the runs are as before. */
+void daemon_view_free(struct daemon_view *v); /* End its readers first. Accepts NULL. */
+/* `runs_take` is NULL if the runs have not changed. */
 void daemon_view_publish(struct daemon_view *v, const struct daemon_facts *facts,
                          struct daemon_runs *runs_take);
 

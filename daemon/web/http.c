@@ -8,8 +8,8 @@
  *
  * Limits: CONNECTIONS at once, CONNECTIONS_OF_ONE of an address, HEADER_BYTES for request line and
  * headers (MHD answers 414 or 431), IDLE_S of silence, MAX_ARGS arguments, no body; WAITING
- * requests for documents and SCRAPES for /metrics; those of render.h for what is waited for. A
- * client that goes away costs its connection only. Responses in flight may have SENDING_BYTES
+ * requests for documents and SCRAPES for /metrics; render.h limits how long they wait. A client
+ * that goes away costs its connection only. Responses in flight may have SENDING_BYTES
  * together, except small ones: a client that asks for logs and does not read them must not exhaust
  * benchd's memory, nor take it from /metrics, which has SCRAPES_SENDING_BYTES of its own. */
 #include "daemon/web/web.h"
@@ -38,7 +38,7 @@
 #define SENDING_BYTES ((size_t)64 << 20)
 #define SCRAPES_SENDING_BYTES ((size_t)8 << 20)
 #define SMALL_BYTES ((size_t)64 << 10)
-#define BLOCK_BYTES ((size_t)64 << 10) /* of a packed response, unpacked at a time */
+#define BLOCK_BYTES ((size_t)64 << 10) /* A packed response is unpacked in blocks of this size. */
 
 /* Makes the documents of one kind, and counts how much of them is being sent. */
 struct source {
@@ -233,7 +233,7 @@ static bool has_read_key(const struct web *w, struct MHD_Connection *connection)
     return strlen(given) == len && CRYPTO_memcmp(given, w->read_key, len) == 0;
 }
 
-/* For routes that need neither the store nor much time. */
+/* Answers a route that needs neither the store nor much time. */
 static enum MHD_Result answer_at_once(struct web *w, const struct request *request)
 {
     struct site site = {0};

@@ -12,7 +12,7 @@
 #include "base/vec_walk.h"
 
 #define LEVEL 1
-#define WINDOW_LOG 17 /* so little must a reader keep */
+#define WINDOW_LOG 17 /* A reader needs a window of this size. */
 
 const char *web_request_arg(const struct web_request *req, const char *name)
 {
@@ -23,7 +23,7 @@ const char *web_request_arg(const struct web_request *req, const char *name)
 struct text_pack {
     ZSTD_CCtx *ctx;
     struct buf zstd;
-    size_t len; /* of the text */
+    size_t len; /* the length of the text */
 };
 
 static void pack_text(struct text_pack *p, const char *text, size_t len, ZSTD_EndDirective end)

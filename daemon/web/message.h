@@ -20,7 +20,7 @@ struct web_request {  /* a GET; all borrowed */
     const struct web_arg *args;
     size_t n_args;
 };
-/* NULL: not given. */
+/* Returns NULL if the request does not have the argument. */
 const char *web_request_arg(const struct web_request *req, const char *name);
 
 struct web_response {
@@ -51,22 +51,22 @@ void web_fail(struct web_response *res, int code, const char *fmt, ...)
 
 /* The finished body of a response. It does not change. */
 struct body {
-    size_t len;               /* of the text */
+    size_t len;               /* the length of the text */
     char *data;               /* owned */
-    size_t n_bytes;           /* of data */
+    size_t n_bytes;           /* the length of data */
     bool is_packed;           /* data is the text compressed; else the text itself */
     const char *content_type; /* static */
 };
 /* Makes the body out of what the response has. */
 struct body *body_of_response(struct web_response *res);
-void body_free(struct body *body); /* NULL is fine */
+void body_free(struct body *body); /* accepts NULL */
 
 /* The memory that a reader of a packed body takes in addition. */
 #define PACK_READER_BYTES ((size_t)512 << 10)
 
 struct text_reader;
-/* `data` is that of a packed body, and borrowed. */
+/* Reads the data of a packed body, which it borrows. */
 struct text_reader *text_reader_new(const void *data, size_t len);
 void text_reader_free(struct text_reader *r);
-/* The next bytes of the text, at least one; 0: it is over. */
+/* Reads the next bytes of the text, at least one. Returns 0 at its end. */
 size_t text_reader_next(struct text_reader *r, char *to, size_t max);

@@ -1,5 +1,4 @@
-/* See metrics.h: one family after the other, those of the daemon, of its runs, of their points and
- * of their nodes. */
+/* See metrics.h. The families of the daemon come first, then those of runs, points and nodes. */
 #include "daemon/web/metrics.h"
 
 #include <assert.h>
@@ -14,7 +13,7 @@
 
 #define NUMBER_SIZE 24
 
-#define MAX_LABEL_BYTES 256 /* of a value; names of Kubernetes objects have at most 253 */
+#define MAX_LABEL_BYTES 256 /* A label's value is cut here. Kubernetes names have at most 253. */
 
 bool metrics_wants_run(const struct run_status *status, bool is_active, int64_t now_unix_ms)
 {
@@ -129,7 +128,7 @@ static void put_program(struct expo *e, const struct metrics_input *in)
     gauge(e, "benchd_leader", "1 while this benchd holds the Lease.", in->facts->is_leader);
 }
 
-/* As the client libraries of Prometheus name them. */
+/* The client libraries of Prometheus use these names. */
 static void put_process(struct expo *e, const struct metrics_input *in)
 {
     const struct process_use *use = &in->process;
@@ -273,11 +272,11 @@ static void put_loop(struct expo *e, const struct metrics_input *in)
 
 /* --- The runs -------------------------------------------------------------------------------- */
 
-/* Where it is written, and what is shown of the runs. */
+/* The output, and the runs that it shows. */
 struct writing {
     struct expo e;
     struct metrics_run runs[METRICS_MAX_RUNS];
-    size_t n_nodes[METRICS_MAX_RUNS]; /* of each: all of its nodes, or none */
+    size_t n_nodes[METRICS_MAX_RUNS]; /* all nodes of the run, or 0 */
     size_t n_runs;
 };
 
@@ -426,7 +425,7 @@ static void put_point(struct expo *e, const struct daemon_run *run, const struct
     (void)snprintf(numbers[0], NUMBER_SIZE, "%u", p->point);
     (void)snprintf(numbers[1], NUMBER_SIZE, "%u", p->pservers);
     (void)snprintf(numbers[2], NUMBER_SIZE, "%u", p->trainers);
-    if (p->batch_size > 0) { /* else it is unknown, and the label is empty */
+    if (p->batch_size > 0) { /* an unknown one has an empty label */
         (void)snprintf(numbers[3], NUMBER_SIZE, "%lld", (long long)p->batch_size);
     }
     (void)snprintf(numbers[4], NUMBER_SIZE, "%lld", (long long)p->threads);
@@ -438,7 +437,7 @@ static void put_point(struct expo *e, const struct daemon_run *run, const struct
     expo_sample(e, labels, COUNT_OF(labels), value);
 }
 
-/* As GAUGE_OF_RUNS, with a sample of each point. */
+/* Does what GAUGE_OF_RUNS does, with a sample of each point. */
 #define GAUGE_OF_POINTS(w, point, metric, help, value)                                             \
     do {                                                                                           \
         expo_begin(&(w)->e, EXPO_GAUGE, metric, help);                                             \
@@ -497,7 +496,7 @@ static void put_each_point(struct writing *w)
 
 /* --- Their nodes ----------------------------------------------------------------------------- */
 
-/* As GAUGE_OF_RUNS, with a sample of each node. */
+/* Does what GAUGE_OF_RUNS does, with a sample of each node. */
 #define GAUGE_OF_NODES(w, node, metric, help, value)                                               \
     do {                                                                                           \
         expo_begin(&(w)->e, EXPO_GAUGE, metric, help);                                             \

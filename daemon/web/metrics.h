@@ -30,7 +30,7 @@ struct point_figures {
     uint32_t n_succeeded; /* trials */
 };
 
-/* As `benchctl results --by node` shows it. */
+/* A row of `benchctl results --by node`. */
 struct node_figures {
     char *name; /* owned */
     uint32_t n_replicas, n_points, n_slower;
@@ -53,7 +53,7 @@ struct metrics_run {
 
 /* What this process uses. NaN means that the kernel does not say. */
 struct process_use {
-    double cpu_s; /* of all threads, since the start */
+    double cpu_s; /* all threads together, since the start */
     double resident_bytes;
     double open_fds, max_fds;
 };
@@ -85,7 +85,7 @@ struct expo_label {
 
 struct expo {
     struct buf *out;
-    const char *name; /* of the family that was begun */
+    const char *name; /* the name of the current family */
     size_t n_series;  /* written so far */
 };
 

@@ -24,12 +24,12 @@ struct renderer {
     uv_mutex_t mutex;
     uv_cond_t has_work;
     struct queue waiting;     /* under the mutex */
-    int64_t submitter_cpu_ns; /* of the thread that submits, 0 if not counted; under the mutex */
+    int64_t submitter_cpu_ns; /* the submitting thread's, or 0; under the mutex */
     atomic_bool is_stopping;
-    /* Of the thread alone: */
+    /* The render thread alone uses the rest. */
     struct site site;
     struct cpu_budget budget;
-    int64_t give_up_ns; /* of the current job */
+    int64_t give_up_ns; /* the limit of the current job */
     bool is_warm;       /* something was read since the last rest */
 };
 
@@ -111,7 +111,7 @@ static bool is_driving(const struct renderer *r)
     return now.facts.runs[RUN_RUNNING] > 0;
 }
 
-/* With the mutex held. Gives memory back when nothing comes for a while. */
+/* Is called with the mutex held. Returns memory to the system after a while without a job. */
 static void wait_for_work(struct renderer *r)
 {
     if (!r->is_warm) {
@@ -138,7 +138,7 @@ static int64_t rest_ns(struct renderer *r)
     return patience_ns <= 0 ? 0 : wait_ns < patience_ns ? wait_ns : patience_ns;
 }
 
-/* With the mutex held. NULL: it has waited; look again. */
+/* Is called with the mutex held. Returns NULL after a wait; the caller asks again. */
 static struct render_job *next_job(struct renderer *r)
 {
     if (r->waiting.first == NULL) {
@@ -204,7 +204,7 @@ bool renderer_submit(struct renderer *r, struct render_job *job)
     const bool is_taken = !atomic_load(&r->is_stopping) && r->waiting.len < r->params.max_waiting;
     if (is_taken) {
         queue_push(&r->waiting, job);
-        if (r->waiting.len == 1) { /* else the thread works, or rests on purpose */
+        if (r->waiting.len == 1) { /* with more, the thread works or waits for its share */
             uv_cond_signal(&r->has_work);
         }
     }

@@ -45,4 +45,4 @@ bool renderer_submit(struct renderer *r, struct render_job *job);
 /* Waits until the thread has ended: for as long as the current document takes. Jobs that waited are
  * done then, with 503. No on_done comes after this. */
 void renderer_stop(struct renderer *r);
-void renderer_free(struct renderer *r); /* after renderer_stop; NULL is fine */
+void renderer_free(struct renderer *r); /* Call renderer_stop first. Accepts NULL. */

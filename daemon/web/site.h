@@ -54,7 +54,7 @@ enum site_depth { SITE_ITEM, SITE_DEFINITION, SITE_TABLES };
 /* Loads a run by its name or uid. Returns -ENOENT if no such run exists. */
 int site_run_load(const struct site *site, const char *name, enum site_depth depth,
                   struct site_run *ret, struct err *err);
-/* The same for a handler. Returns false after answering with the error. */
+/* Does the same for a handler. Returns false after answering with the error. */
 bool site_run_open(const struct site *site, const char *name, enum site_depth depth,
                    struct site_run *ret, struct web_response *res);
 void site_run_done(struct site_run *run);
@@ -75,7 +75,7 @@ void site_fail(struct web_response *res, int r, const struct err *err);
 
 /* ---- routes.c: which handler answers which path ---- */
 
-/* Where a handler runs, and when. */
+/* The thread that runs a handler. */
 enum route_kind {
     ROUTE_QUICK,  /* at once, on the HTTP thread: it needs what the daemon shows, not the store */
     ROUTE_SCRAPE, /* on a render thread of its own: Prometheus gives up after seconds */
@@ -85,7 +85,7 @@ enum route_kind {
 struct route {
     enum route_kind kind;
     bool is_open;          /* to those without a read key: probes, metrics, nothing */
-    site_handler *handler; /* NULL: there is no such path */
+    site_handler *handler; /* NULL if no such path exists */
     char run[SITE_MAX_NAME + 1];
 };
 void routes_find(const char *path, struct route *ret);

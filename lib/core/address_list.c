@@ -63,8 +63,8 @@ void address_list_write_pattern(char *const *addresses, uint32_t n, struct buf *
 
 /* ---- reading ---- */
 
-/* "a-{0..19}:7164": 1, and what is in it; text without braces: 0. -EINVAL: neither. Takes the item
- * apart. */
+/* Takes the item apart. Returns 1 and the parts of "a-{0..19}:7164", 0 for a text without braces,
+ * and -EINVAL for any other text. */
 static int split(char *item, int64_t *ret_first, int64_t *ret_last, const char **ret_end)
 {
     char *open = strchr(item, '{'), *close = strchr(item, '}');

@@ -35,7 +35,7 @@ bool charts_steps(const struct layout *l, struct sparks *ret);
 struct comparison;
 bool charts_comparison(const struct comparison *c, struct chart *ret);
 
-/* The trial nearest to the median throughput of its point; NULL: none succeeded. */
+/* Returns the trial nearest to the median throughput of its point; NULL if no trial succeeded. */
 const struct trial_result *charts_nearest_trial(const struct point_result *p);
 /* "2 pservers, 4 trainers"; owned. */
 char *charts_point_name(const struct layout *l, const struct point_result *p);

@@ -12,7 +12,7 @@
 #include "result/threshold.h"
 #include "spec/log_rule.h"
 
-#define MAX_BASELINES 16 /* as many as there are systems */
+#define MAX_BASELINES 16 /* A definition has at most this many systems. */
 #define MAX_FAILED 10
 #define MAX_WIDE 6
 #define ROUNDING 1e-9 /* a width is no wider than itself */
@@ -169,7 +169,7 @@ static void note_cpu_flops(struct notes *notes, const struct result *r)
         one, one);
 }
 
-/* By which formula, and why no utilization follows. */
+/* Names the formula, and why no utilization follows from it. */
 static void note_flops(struct notes *notes, const struct result *r)
 {
     const struct workload *w = &r->def->spec->workload;
@@ -359,7 +359,7 @@ static bool has_failed(const struct trial_result *t)
     return t->phase == TRIAL_FAILED || t->phase == TRIAL_METRICS_UNAVAILABLE;
 }
 
-/* How many trials failed as this one did; 0: an earlier one is the first. */
+/* Counts the trials that failed like this one. Returns 0 unless it is the first of them. */
 static size_t count_alike(const struct result *r, const struct trial_result *first)
 {
     size_t n = 0;

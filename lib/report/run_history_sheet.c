@@ -19,7 +19,7 @@ static char *date_of(const struct run_history_entry *e)
     return xasprintf("%.19sZ", text);
 }
 
-/* The change that begins at an entry; NULL: none does. */
+/* Returns the change that begins at an entry, or NULL. */
 static const struct run_history_change *change_at(const struct run_history *h, size_t at)
 {
     return vec_find(&h->changes, c, c->at == at);
@@ -29,7 +29,7 @@ static void put_runs(struct sheet *s, const struct run_history *h)
 {
     struct table *t = table_new();
     _cleanup_(buf_done) struct buf marks = BUF_INIT;
-    run_labels_put(h->newest, &marks); /* those of all: others are skipped */
+    run_labels_put(h->newest, &marks); /* All entries have the same; others were skipped. */
     for (size_t i = 0; i < h->entries.len; i++) {
         const struct run_history_entry *e = &h->entries.items[i];
         const struct run_history_change *c = change_at(h, i);

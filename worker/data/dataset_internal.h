@@ -4,9 +4,9 @@
 #include "worker/data/dataset.h"
 
 struct dataset {
-    uint32_t c, h, w; /* of the stored samples: (1, 28, 28) or (3, 32, 32) */
+    uint32_t c, h, w; /* the shape of stored samples: (1, 28, 28) or (3, 32, 32) */
     size_t n;
-    uint8_t *pixels; /* (n, c, h, w), owned; NULL: synthetic, computed when read */
+    uint8_t *pixels; /* (n, c, h, w), owned; NULL if they are computed when read */
     uint8_t *labels; /* (n), owned */
     uint64_t seed;
     enum data_split split;
