@@ -96,12 +96,6 @@ class LogRules(cli.CliCase):
         self.assertIn("GpuThrottled", [warning["code"] for warning in result["warnings"]])
         table = self.ctl("results", self.run_name(), "--store", self.store).stdout
         self.assertRegex(table, r"CLOCK_MHZ +ECC_ERRORS +ENERGY_J")
-        # What is not counted in samples has no energy of a sample.
-        log.unlink()
-        words = self.run_script(steps, {"lines": [{"kind": "Step", "unit": "steps", "pattern": "step (?<step>)"}]}, trainers=(1,))
-        metrics = words["points"][0]["trials"][0]["metrics"]
-        self.assertIn("energy_j", metrics)
-        self.assertNotIn("energy_sample_j", metrics)
         # Records say when the steps were, however late the summary is.
         log.unlink()
         head = '{\\"benchd\\":1,\\"role\\":\\"trainer\\",\\"index\\":0,\\"attempt\\":0,'

@@ -1,7 +1,6 @@
 /* One replica as a local process, see process.h. */
 #include "run/processes/process.h"
 
-#include <math.h>
 #include <poll.h>
 #include <sys/pidfd.h>
 #include <sys/wait.h>
@@ -391,10 +390,7 @@ bool process_measured(const struct process *p, int64_t *ret_from_ns, int64_t *re
     const bool has_begin = p->log == NULL && p->measured_from_ns != 0;
     *ret_from_ns = has_begin ? p->measured_from_ns : p->measured_to_ns - s.duration_ns;
     *ret_to_ns = *ret_from_ns + s.duration_ns;
-    const enum summary_unit unit = s.source.unit;
-    const bool is_of_samples =
-        unit == UNIT_SAMPLES || unit == UNIT_IMAGES || unit == UNIT_SEQUENCES;
-    *ret_throughput = is_of_samples ? summary_throughput(&s) : NAN;
+    *ret_throughput = summary_throughput(&s);
     return true;
 }
 

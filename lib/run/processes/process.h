@@ -84,8 +84,7 @@ void process_wait(struct process *p, int64_t deadline_ns);
 /* Frees p when its handles have closed, at once if it has none. */
 void process_close(struct process *p);
 
-/* When its measured steps were, and its samples/s, NaN where it counts something else. False if it
- * has no usable summary. */
+/* When its measured steps were; false: it has no usable summary. */
 bool process_measured(const struct process *p, int64_t *ret_from_ns, int64_t *ret_to_ns,
                       double *ret_throughput);
 /* Puts what the launcher saw during the attempt into the process's summary, which it has. `noise`
