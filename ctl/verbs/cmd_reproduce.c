@@ -5,17 +5,110 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/mem.h"
 #include "base/str.h"
-#include "ctl/import/archive_file.h"
+#include "base/text.h"
+#include "base/vec_walk.h"
 #include "base/whole_file.h"
-#include "ctl/runs/history.h"
+#include "config.h"
+#include "core/json_field.h"
 #include "ctl/cli/this_machine.h"
-#include "ctl/import/reproduce.h"
+#include "ctl/import/archive_file.h"
+#include "ctl/runs/history.h"
 #include "ctl/runs/show.h"
 #include "ctl/verbs/verbs.h"
+#include "host/host.h"
+
+#define TEXT_SIZE 200
+#define UNKNOWN "not known"
 
 /* ---- what differs ---- */
+
+/* "differs  kernel: 6.1.0-34 -> 6.1.0-37". `here` is NULL in a cluster, whose machines are known
+ * once they have reported. Returns true if the fact differs or is unknown. */
+static bool put_fact(struct buf *out, const char *what, const char *recorded, const char *here)
+{
+    char a[TEXT_SIZE], b[TEXT_SIZE]; /* environments may be anybody's */
+    text_put(a, sizeof(a), "%s", recorded);
+    text_put(b, sizeof(b), "%s",
+             here == NULL ? "known when the replicas of the cluster have reported" : here);
+    const bool is_known = !str_eq(a, UNKNOWN) && !str_eq(b, UNKNOWN);
+    if (is_known && str_eq(a, b)) {
+        buf_printf(out, "same     %s: %s\n", what, a);
+        return false;
+    }
+    buf_printf(out, "%s  %s: %s -> %s\n",
+               here == NULL ? "later  "
+               : is_known   ? "differs"
+                            : "unknown",
+               what, a, b);
+    return true;
+}
+
+/* What the replicas said, each text once: "a and b". Owned. */
+static char *recorded_of(const json_t *environments, const char *key)
+{
+    _cleanup_(buf_done) struct buf all = BUF_INIT;
+    VEC(const char *) seen = {0};
+    size_t i;
+    const json_t *entry;
+    json_array_foreach (environments, i, entry) {
+        const char *text =
+            json_string_value(json_object_get(json_object_get(entry, "environment"), key));
+        if (text != NULL && !vec_any(&seen, it, str_eq(*it, text))) {
+            *vec_push(&seen) = text;
+            buf_printf(&all, "%s%s", all.len == 0 ? "" : " and ", text);
+        }
+    }
+    vec_done(&seen);
+    return xstrdup(all.len == 0 ? UNKNOWN : buf_cstr(&all));
+}
+
+/* What this machine and its benchworker would say; owned. */
+static json_t *environment_here(const char *worker)
+{
+    char *argv[] = {(char *)worker, (char *)"--version", NULL};
+    _cleanup_(buf_done) struct buf version = BUF_INIT;
+    json_t *here = host_environment("");
+    (void)host_run(argv, &version); /* what it does not say is not known */
+    char *rest = (char *)buf_cstr(&version);
+    for (char *line; (line = strsep(&rest, "\n")) != NULL;) {
+        char *value = line + strcspn(line, " \t:"); /* "compiler  gcc 12.2" */
+        const size_t n_blanks = strspn(value, " \t:");
+        if (n_blanks > 0) {
+            *value = '\0';
+            JSON_ADD(here, {line, json_string(value + n_blanks)});
+        }
+    }
+    return here;
+}
+
+/* Appends a line per fact, and returns how many differ or are unknown. `worker` is the path of
+ * benchworker, or NULL in a cluster. */
+static size_t put_facts(const struct archive *a, const struct loaded_run *run, const char *worker,
+                        struct buf *out)
+{
+    static const char *const facts[][2] = {{"source", "source"},
+                                           {"compiler", "compiler"},
+                                           {"cpu model", "cpu_model"},
+                                           {"kernel", "kernel"}};
+    const struct buf *text = archive_find(a, "environment.json");
+    json_auto_t *environments =
+        text->len > ARCHIVE_MAX_JSON_BYTES ? NULL : json_loadb(buf_cstr(text), text->len, 0, NULL);
+    json_auto_t *here = worker == NULL ? NULL : environment_here(worker);
+    size_t n = put_fact(out, "benchctl", a->program, "benchctl " BENCHD_VERSION);
+    for (size_t i = 0; i < COUNT_OF(facts); i++) {
+        _cleanup_(freep) char *recorded = recorded_of(environments, facts[i][1]);
+        const char *own = json_string_value(json_object_get(here, facts[i][1]));
+        n += put_fact(out, facts[i][0], recorded, here != NULL && own == NULL ? UNKNOWN : own);
+    }
+    if (here != NULL) {
+        _cleanup_(freep) char *recorded =
+            run->row.cpus == 0 ? xstrdup(UNKNOWN) : xasprintf("%lld", (long long)run->row.cpus);
+        _cleanup_(freep) char *own = xasprintf("%lld", (long long)host_cpus());
+        n += put_fact(out, "CPUs", recorded, own);
+    }
+    return n;
+}
 
 static enum exit_code describe(const struct cli *cli, const struct archive *a,
                                const struct loaded_run *run)
@@ -30,7 +123,7 @@ static enum exit_code describe(const struct cli *cli, const struct archive *a,
     char date[CLOCK_RFC3339_SIZE];
     clock_format_rfc3339(run->row.created_unix_ms, date);
     buf_printf(&out, "run/%s of %s, sha256:%s\n", run->row.name, date, a->digest);
-    const size_t n = reproduce_describe(a, run, worker, &out);
+    const size_t n = put_facts(a, run, worker, &out);
     if (is_here) {
         buf_printf(&out, "%s\n\n",
                    n == 0 ? "Everything that is checked before a run is the same here."
