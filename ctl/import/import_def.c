@@ -1,180 +1,162 @@
-/* See import_def.h. */
-#include "ctl/import/import_def.h"
-
+/* The definition of a run whose figures come from old logs, and which trial is of which point. */
 #include <inttypes.h>
 
-#include "base/buf.h"
-#include "base/mem.h"
 #include "base/str.h"
 #include "base/vec_walk.h"
 #include "core/json_field.h"
-#include "ctl/cli/cli.h"
+#include "ctl/definition/definition.h"
+#include "ctl/import/import.h"
 #include "spec/spec.h"
 
 /* ---- points ---- */
 
-static bool same_params(const struct params *a, const struct params *b)
+static bool is_of(const struct import_trial *trial, const struct params *params)
 {
-    return a->list.len == b->list.len && params_contain(a, b);
+    return trial->params.list.len == params->list.len && params_contain(&trial->params, params);
 }
 
-static const struct import_trial *find_trial(const struct import_trials *trials,
-                                             const struct params *params)
+static const struct import_trial *find_trial(const struct import *im, const struct params *params)
 {
-    return vec_find(&trials->list, it, same_params(&it->params, params));
+    return vec_find(&im->trials, it, is_of(it, params));
 }
 
-static size_t count_trials(const struct import_trials *trials, const struct params *params)
+static size_t count_trials(const struct import *im, const struct params *params)
 {
-    return vec_sum(&trials->list, it, (size_t)same_params(&it->params, params));
+    return vec_sum(&im->trials, it, (size_t)is_of(it, params));
 }
 
-static int64_t number_of(const struct import_trial *trial, const char *name)
+/* Each once, in the order of the command line; that of a single node is the baseline. */
+static json_t *points_to_json(const struct import *im)
 {
-    const struct value *v = params_get(&trial->params, name);
+    json_t *list = json_array();
+    vec_each (const struct import_trial, it, &im->trials) {
+        if (find_trial(im, &it->params) == it && !import_is_single(im, it)) {
+            (void)json_array_append_new(list, params_to_json(&it->params)); /* grows in memory */
+        }
+    }
+    return list;
+}
+
+/* ---- the baseline ---- */
+
+static int64_t count_servers(const struct import_trial *trial)
+{
+    const struct value *v = params_get(&trial->params, "pservers");
     return v == NULL ? 0 : v->i;
 }
 
 /* Fewer who train, then fewer servers. */
-static const struct import_trial *smallest(const struct import_trials *trials)
+static const struct import_trial *smallest(const struct import *im)
 {
-    const struct import_trial *best = trials->list.items;
-    vec_each (const struct import_trial, it, &trials->list) {
-        const int64_t n = number_of(it, trials->count), n_best = number_of(best, trials->count);
-        if (n < n_best ||
-            (n == n_best && number_of(it, "pservers") < number_of(best, "pservers"))) {
-            best = it;
-        }
+    const struct import_trial *best = im->trials.items;
+    vec_each (const struct import_trial, it, &im->trials) {
+        const int64_t more = import_count(im, it) - import_count(im, best);
+        best = more < 0 || (more == 0 && count_servers(it) < count_servers(best)) ? it : best;
     }
     return best;
 }
 
-/* ---- the definition ---- */
-
-/* Each once, in the order of the command line; that of a single node is the baseline. */
-static json_t *points_to_json(const struct import_trials *trials)
+/* Is there a log of the point with these values instead? */
+static bool has_with(const struct import *im, const struct import_trial *trial,
+                     const struct params *where)
 {
-    json_t *list = json_array();
-    vec_each (const struct import_trial, it, &trials->list) {
-        if (find_trial(trials, &it->params) == it && !import_trial_is_single(trials, it)) {
-            json_array_append_new(list, params_to_json(&it->params));
-        }
+    _cleanup_(params_done) struct params params = {0};
+    params_copy(&trial->params, &params);
+    vec_each (const struct param, p, &where->list) {
+        params_set(&params, p->name, &p->value);
     }
-    return list;
-}
-
-/* Does every point have its baseline among the logs, if these values of
- * `base` are those of each? */
-static bool is_everywhere(const struct import_trials *trials, const struct params *where)
-{
-    bool is_known = true;
-    vec_each (const struct import_trial, it, &trials->list) {
-        _cleanup_(params_done) struct params params = {0};
-        params_copy(&it->params, &params);
-        vec_each (const struct param, p, &where->list) {
-            params_set(&params, p->name, &p->value);
-        }
-        is_known = is_known && find_trial(trials, &params) != NULL;
-    }
-    return is_known;
+    return find_trial(im, &params) != NULL;
 }
 
 /* The fewest who train with the fewest servers, all else as in each point; where some point has no
  * such log, one point is the baseline of all. */
-static json_t *baseline_to_json(const struct import_trials *trials)
+static json_t *baseline_to_json(const struct import *im)
 {
-    if (vec_any(&trials->list, it, import_trial_is_single(trials, it))) {
+    if (vec_any(&im->trials, it, import_is_single(im, it))) {
         return json_pack("{s:s}", "kind", "SingleNode");
     }
-    const struct import_trial *base = smallest(trials);
+    const struct import_trial *base = smallest(im);
     _cleanup_(params_done) struct params counts = {0};
-    params_set(&counts, trials->count, params_get(&base->params, trials->count));
-    const struct value *pservers = params_get(&base->params, "pservers");
-    if (pservers != NULL) {
-        params_set(&counts, "pservers", pservers);
+    vec_each (const struct param, p, &base->params.list) {
+        if (str_eq(p->name, im->count) || str_eq(p->name, "pservers")) {
+            params_set(&counts, p->name, &p->value);
+        }
     }
-    const struct params *where = is_everywhere(trials, &counts) ? &counts : &base->params;
-    return json_pack("{s:s, s:o}", "kind", "Point", "where", params_to_json(where));
+    const bool is_everywhere = vec_all(&im->trials, it, has_with(im, it, &counts));
+    return json_pack("{s:s, s:o}", "kind", "Point", "where",
+                     params_to_json(is_everywhere ? &counts : &base->params));
 }
 
+/* ---- the definition ---- */
+
 /* Names of the user's own must be declared; a variable is where a run would have had the value. */
-static json_t *parameters_to_json(const struct import_trials *trials, const char *role)
+static json_t *parameters_to_json(const struct import *im, const char *role)
 {
     json_t *list = json_array();
-    vec_each (const struct param, p, &trials->list.items[0].params.list) {
+    vec_each (const struct param, p, &im->trials.items[0].params.list) {
         if (builtin_find(p->name) == NULL) {
-            json_array_append_new(list, json_pack("{s:s, s:[{s:[s], s:[s]}]}", "name", p->name,
+            (void)json_array_append_new(list, /* grows in memory */
+                                        json_pack("{s:s, s:[{s:[s], s:[s]}]}", "name", p->name,
                                                   "targets", "roles", role, "env", p->name));
         }
     }
-    return list;
+    return json_array_size(list) > 0 ? list : (json_decref(list), NULL);
 }
 
-static json_t *roles_to_json(const struct import_trials *trials, const char *role, bool has_devices)
+static json_t *roles_to_json(const struct import *im, const char *role)
 {
-    json_t *roles = json_pack("{s:{s:{s:s}}}", role, "replicas", "from", trials->count);
-    const bool has_pservers = params_get(&trials->list.items[0].params, "pservers") != NULL;
+    json_t *roles = json_pack("{s:{s:{s:s}}}", role, "replicas", "from", im->count);
+    const bool has_pservers = params_get(&im->trials.items[0].params, "pservers") != NULL;
     JSON_ADD(json_object_get(roles, role),
-             {"devices", has_devices ? json_pack("{s:i}", "value", 1) : NULL});
+             {"devices", im->has_devices ? json_pack("{s:i}", "value", 1) : NULL});
     JSON_ADD(roles, {"pserver",
                      has_pservers ? json_pack("{s:{s:s}}", "replicas", "from", "pservers") : NULL});
     return roles;
 }
 
-static json_t *workload_to_json(const struct import_options *options)
+static json_t *workload_to_json(const struct import *im)
 {
-    json_t *workload = json_pack("{s:s, s:{s:s}, s:{s:s}}", "model", options->model, "dataset",
-                                 "kind", options->dataset, "exchange", "kind", options->exchange);
-    const struct flops *f = &options->flops;
-    JSON_ADD(workload,
-             {"batchSize", options->batch_size > 0 ? json_integer(options->batch_size) : NULL},
+    const struct flops *f = &im->flops;
+    json_t *workload = json_pack("{s:s, s:{s:s}, s:{s:s}}", "model", im->model, "dataset", "kind",
+                                 NAME_UNKNOWN, "exchange", "kind", im->exchange);
+    JSON_ADD(workload, {"batchSize", im->batch_size > 0 ? json_integer(im->batch_size) : NULL},
              {"flops", f->parameters > 0 ? json_pack("{s:f, s:I}", "parameters", f->parameters,
                                                      "sequence", (json_int_t)f->sequence)
                                          : NULL});
     return workload;
 }
 
-static size_t most_trials(const struct import_trials *trials)
+static json_t *definition_to_json(const struct import *im)
 {
-    size_t most = 0;
-    vec_each (const struct import_trial, it, &trials->list) {
-        const size_t n = count_trials(trials, &it->params);
-        most = n > most ? n : most;
+    const char *role = str_eq(im->count, "workers") ? "worker" : "trainer";
+    size_t repeats = 1;
+    vec_each (const struct import_trial, it, &im->trials) {
+        const size_t n = count_trials(im, &it->params);
+        repeats = n > repeats ? n : repeats;
     }
-    return most;
-}
-
-json_t *import_definition(const struct import_options *options, const struct import_trials *trials)
-{
-    const char *role = str_eq(trials->count, "workers") ? "worker" : "trainer";
     json_t *spec = json_pack(
         "{s:s, s:[{s:s, s:s, s:O}], s:o, s:{s:o}, s:o, s:o, s:{s:I}, s:{s:I, s:s}}", "description",
-        "read from old logs, not measured by benchd", "systems", "name", options->system, "profile",
-        PROFILE_IMPORTED, "log", options->rule, "workload", workload_to_json(options), "sweep",
-        "points", points_to_json(trials), "baseline", baseline_to_json(trials), "roles",
-        roles_to_json(trials, role, options->has_devices), "measure", "steps",
-        (json_int_t)options->steps, "repeats", "min", (json_int_t)most_trials(trials), "order",
+        "read from old logs, not measured by benchd", "systems", "name", im->system, "profile",
+        PROFILE_IMPORTED, "log", im->rule_json, "workload", workload_to_json(im), "sweep", "points",
+        points_to_json(im), "baseline", baseline_to_json(im), "roles", roles_to_json(im, role),
+        "measure", "steps", (json_int_t)im->steps, "repeats", "min", (json_int_t)repeats, "order",
         "Sequential");
-    const char *goal = options->goal.kind == GOAL_LOSS ? "loss" : "accuracy";
-    JSON_ADD(
-        json_object_get(spec, "measure"),
-        {"warmupSteps", options->warmup_steps >= 0 ? json_integer(options->warmup_steps) : NULL},
-        {"timeToAccuracy",
-         options->goal.kind != GOAL_NONE ? json_pack("{s:f}", goal, options->goal.value) : NULL});
-    json_auto_t *parameters = parameters_to_json(trials, role);
-    JSON_ADD(spec,
-             {"parameters", json_array_size(parameters) > 0 ? json_incref(parameters) : NULL});
+    const char *goal = im->goal.kind == GOAL_LOSS ? "loss" : "accuracy";
+    JSON_ADD(json_object_get(spec, "measure"),
+             {"warmupSteps", im->warmup_steps >= 0 ? json_integer(im->warmup_steps) : NULL},
+             {"timeToAccuracy",
+              im->goal.kind != GOAL_NONE ? json_pack("{s:f}", goal, im->goal.value) : NULL});
+    JSON_ADD(spec, {"parameters", parameters_to_json(im, role)});
     return json_pack("{s:s, s:s, s:{s:s}, s:o}", "apiVersion", "benchd.io/v1alpha1", "kind",
-                     "Benchmark", "metadata", "name", options->name, "spec", spec);
+                     "Benchmark", "metadata", "name", im->name, "spec", spec);
 }
 
 /* ---- trials to points ---- */
 
-static enum exit_code check_point(const struct run_def *def, const struct import_trials *trials,
-                                  const struct point *point)
+static enum exit_code check_point(const struct import *im, const struct point *point)
 {
-    const size_t n = count_trials(trials, &point->params);
-    if (n == (size_t)def->spec->repeats) {
+    const size_t n = count_trials(im, &point->params);
+    if (n == (size_t)im->def->spec->repeats) {
         return EXIT_OK;
     }
     _cleanup_(buf_done) struct buf text = BUF_INIT;
@@ -184,24 +166,32 @@ static enum exit_code check_point(const struct run_def *def, const struct import
     return n == 0 ? cli_error(EXIT_USAGE, fix, "%s%s has no log", what, buf_cstr(&text))
                   : cli_error(EXIT_USAGE, "give each point the same number of logs",
                               "%s%s has %zu trial%s, but another point has %" PRId64, what,
-                              buf_cstr(&text), n, n == 1 ? "" : "s", def->spec->repeats);
+                              buf_cstr(&text), n, n == 1 ? "" : "s", im->def->spec->repeats);
 }
 
-enum exit_code import_assign(const struct run_def *def, const struct import_trials *trials,
-                             struct import_slot **ret)
+static void assign(struct import_trial *trial, uint32_t point, uint32_t number)
 {
-    struct import_slot *slots = *ret = xnew_array(struct import_slot, trials->list.len);
-    for (uint32_t i = 0; i < def->matrix.n_points; i++) {
-        const enum exit_code code = check_point(def, trials, &def->matrix.points[i]);
-        if (code != EXIT_OK) {
-            return code;
-        }
+    trial->row.id = (struct attempt_id){point, number, 0};
+    vec_each (struct import_log *const, l, &trial->logs) {
+        (*l)->id.attempt = trial->row.id;
+    }
+}
+
+enum exit_code import_define(struct import *im)
+{
+    json_auto_t *document = definition_to_json(im);
+    const struct run_def_params params = {.name = "import"};
+    im->def = definition_of_document(document, "(the definition of these logs)", NULL, params);
+    enum exit_code code = im->def == NULL ? EXIT_USAGE : EXIT_OK;
+    for (uint32_t i = 0; code == EXIT_OK && i < im->def->matrix.n_points; i++) {
+        const struct point *point = &im->def->matrix.points[i];
         uint32_t n = 0;
-        for (size_t k = 0; k < trials->list.len; k++) {
-            if (same_params(&trials->list.items[k].params, &def->matrix.points[i].params)) {
-                slots[k] = (struct import_slot){i, n++};
+        code = check_point(im, point);
+        vec_each (struct import_trial, it, &im->trials) {
+            if (is_of(it, &point->params)) {
+                assign(it, i, n++);
             }
         }
     }
-    return EXIT_OK;
+    return code;
 }

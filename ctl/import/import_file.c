@@ -1,30 +1,35 @@
-/* See import_file.h. Edge file: reads files and standard input. */
-#include "ctl/import/import_file.h"
-
+/* The bytes of an old log. Edge file: reads files and standard input. */
 #include <errno.h>
-#include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <zlib.h>
 #include <zstd.h>
 
-#include "base/mem.h"
 #include "base/str.h"
-#include "ctl/import/import_args.h"
+#include "ctl/import/import.h"
+#include "ctl/runs/find.h"
 
 #define CHUNK 65536
-#define MAGIC_SIZE 4
 
 struct unpacking {
     const char *path;
-    int fd;
+    FILE *file;
     import_bytes_fn on_bytes;
     void *ctx;
     uint64_t bytes;
     struct err *err;
 };
+
+enum exit_code import_file_explain(int r, const char *path, const struct err *err)
+{
+    _cleanup_(freep) char *fix = file_fix(r, path, "name a file that exists, or - for stdin");
+    return cli_error(r == -ENOENT    ? EXIT_NOT_FOUND
+                     : r == -EBADMSG ? EXIT_USAGE
+                                     : EXIT_LOCAL_RESOURCE,
+                     fix, "%s", err->msg);
+}
 
 static void pass_on(struct unpacking *u, const char *data, size_t len)
 {
@@ -32,46 +37,22 @@ static void pass_on(struct unpacking *u, const char *data, size_t len)
     u->on_bytes(u->ctx, data, len);
 }
 
-static ssize_t read_some(const struct unpacking *u, char *data, size_t size)
+static ssize_t read_some(const struct unpacking *u, char *data)
 {
-    ssize_t n;
-    do {
-        n = read(u->fd, data, size);
-    } while (n < 0 && errno == EINTR);
-    return n < 0 ? err_set_errno(u->err, errno, "%s", u->path) : n;
+    const size_t n = fread(data, 1, CHUNK, u->file);
+    return n == 0 && ferror(u->file) ? err_set_errno(u->err, errno, "%s", u->path) : (ssize_t)n;
 }
-
-/* A pipe may give the first bytes one by one. */
-static ssize_t read_head(const struct unpacking *u, char *data)
-{
-    size_t len = 0;
-    while (len < MAGIC_SIZE) {
-        const ssize_t n = read_some(u, data + len, CHUNK - len);
-        if (n <= 0) {
-            return n < 0 ? n : (ssize_t)len;
-        }
-        len += (size_t)n;
-    }
-    return (ssize_t)len;
-}
-
-static bool has_magic(const char *data, ssize_t len, const char *magic, size_t size)
-{
-    return len >= (ssize_t)size && memcmp(data, magic, size) == 0;
-}
-
-/* ---- as it is ---- */
 
 static int read_plain(struct unpacking *u, char *data, ssize_t len)
 {
     while (len > 0) {
         pass_on(u, data, (size_t)len);
-        len = read_some(u, data, CHUNK);
+        len = read_some(u, data);
     }
     return (int)len;
 }
 
-/* ---- packed ---- */
+/* ---- compressed ---- */
 
 #define GZIP_ONLY (15 + 16) /* the largest window, and no other header */
 
@@ -121,7 +102,7 @@ static int read_packed(struct unpacking *u, const char *program, unpack_fn unpac
             why = unpack(stream, &in, &part, &is_open);
             pass_on(u, out, part.pos);
         } while (why == NULL && (in.pos < in.size || (is_open && part.pos == CHUNK)));
-        len = why == NULL ? read_some(u, data, CHUNK) : 0;
+        len = why == NULL ? read_some(u, data) : 0;
     }
     if (why == NULL && len == 0 && is_open) {
         why = "it ends too early";
@@ -153,44 +134,45 @@ static int read_gzip(struct unpacking *u, char *data, ssize_t len)
 
 /* ---- which of them ---- */
 
-static int read_any(struct unpacking *u, const char **ret_fix)
+#define HAS_MAGIC(data, len, magic)                                                                \
+    ((size_t)(len) >= sizeof(magic) - 1 && memcmp(data, magic, sizeof(magic) - 1) == 0)
+
+static int read_any(struct unpacking *u)
 {
     _cleanup_(freep) char *data = xnew_array(char, CHUNK);
-    const ssize_t len = read_head(u, data);
+    const ssize_t len = read_some(u, data);
     if (len < 0) {
         return (int)len;
     }
-    if (has_magic(data, len, "\x1f\x8b", 2)) {
-        return read_gzip(u, data, len);
-    }
-    if (has_magic(data, len, "\xfd\x37zXZ", 5) || has_magic(data, len, "BZh", 3) ||
-        has_magic(data, len, "PK\x03\x04", 4)) {
-        *ret_fix = "give its text: unpack it first";
-        return err_set(u->err, EBADMSG, "%s: it is compressed by another program than gzip or zstd",
+    if (HAS_MAGIC(data, len, "\xfd\x37zX") || HAS_MAGIC(data, len, "BZh") ||
+        HAS_MAGIC(data, len, "PK\x03\x04")) {
+        return err_set(u->err, EBADMSG,
+                       "%s: it is compressed by another program than gzip or zstd; unpack it first",
                        u->path);
     }
-    return has_magic(data, len, "\x28\xb5\x2f\xfd", MAGIC_SIZE) ? read_zstd(u, data, len)
-                                                                : read_plain(u, data, len);
+    return HAS_MAGIC(data, len, "\x1f\x8b")           ? read_gzip(u, data, len)
+           : HAS_MAGIC(data, len, "\x28\xb5\x2f\xfd") ? read_zstd(u, data, len)
+                                                      : read_plain(u, data, len);
 }
 
 int import_file_read(const char *path, import_bytes_fn on_bytes, void *ctx, struct import_file *ret,
-                     const char **ret_fix, struct err *err)
+                     struct err *err)
 {
     const bool is_stdin = str_eq(path, IMPORT_STDIN);
     struct unpacking u = {.path = is_stdin ? "standard input" : path,
-                          .fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC),
+                          .file = is_stdin ? stdin : fopen(path, "rbe"),
                           .on_bytes = on_bytes,
                           .ctx = ctx,
                           .err = err};
     struct stat st;
-    const bool is_open = u.fd >= 0 && fstat(u.fd, &st) == 0;
-    const int r = is_open ? read_any(&u, ret_fix) : err_set_errno(err, errno, "%s", path);
-    if (is_open) {
-        const int64_t ms = (int64_t)st.st_mtim.tv_sec * 1000 + st.st_mtim.tv_nsec / 1000000;
-        *ret = (struct import_file){st.st_dev, st.st_ino, S_ISREG(st.st_mode) ? ms : 0, u.bytes};
+    if (u.file == NULL || fstat(fileno(u.file), &st) < 0) {
+        return err_set_errno(err, errno, "%s", path); /* a file that fopen opened has an fstat */
     }
-    if (u.fd > STDIN_FILENO) {
-        (void)close(u.fd); /* only read from */
+    const int r = read_any(&u);
+    const int64_t ms = (int64_t)st.st_mtim.tv_sec * 1000 + st.st_mtim.tv_nsec / 1000000;
+    *ret = (struct import_file){st.st_dev, st.st_ino, S_ISREG(st.st_mode) ? ms : 0, u.bytes};
+    if (!is_stdin) {
+        (void)fclose(u.file); /* it was only read */
     }
     return r;
 }

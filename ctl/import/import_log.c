@@ -1,20 +1,51 @@
-/* See import_log.h. */
-#include "ctl/import/import_log.h"
-
-#include <errno.h>
+/* One old log: read from its file, it becomes what the store has of a trainer that ended well. */
 #include <inttypes.h>
-#include <string.h>
 
-#include "base/mem.h"
 #include "base/str.h"
 #include "core/record.h"
+#include "ctl/import/import.h"
 #include "logparse/guess.h"
-#include "logparse/line_use.h"
-#include "logparse/miss.h"
-#include "logparse/signs.h"
 
 /* A stamp before it is a time of day, or a month and a day, of an unknown year. */
 #define FIRST_DATE_NS (INT64_C(631152000) * 1000000000) /* 1990 */
+#define WARMUP_STEPS 10                                 /* as the reader of definitions has it */
+#define FIX_ALONE                                                                                  \
+    "name the logs of all, separated by commas; if one process prints for all, --write-rule FILE " \
+    "writes a rule to which you add 'scope: Job' (its figure is that of all) or 'scope: Each' "    \
+    "(it is that of each)"
+
+struct import_log *import_log_new(const char *path)
+{
+    struct import_log *l = xnew(struct import_log);
+    l->path = xstrdup(path);
+    return l;
+}
+
+void import_log_free(struct import_log *l)
+{
+    if (l != NULL) {
+        log_parser_free(l->parser);
+        capture_done(&l->capture);
+        json_decref(l->environment);
+        free(l->summary_line);
+        free(l->path);
+        free(l);
+    }
+}
+
+/* ---- the file ---- */
+
+struct log_parser_params import_params(const struct import *im, const struct import_trial *trial)
+{
+    const struct value *batch = params_get(&trial->params, "batch_size");
+    return (struct log_parser_params){
+        .role = str_eq(im->count, "workers") ? ROLE_WORKER : ROLE_TRAINER,
+        .batch_size = batch == NULL ? im->batch_size : batch->i,
+        .trainers = import_count(im, trial),
+        .warmup_steps = im->warmup_steps < 0 ? WARMUP_STEPS : im->warmup_steps,
+        .rule = im->rule,
+    };
+}
 
 static void on_figure(void *ctx, const struct log_figure *f)
 {
@@ -29,31 +60,6 @@ static void on_figure(void *ctx, const struct log_figure *f)
     }
 }
 
-struct import_log *import_log_new(const struct log_parser_params *params,
-                                  const struct replica_id *id, size_t max_bytes)
-{
-    struct import_log *l = xnew(struct import_log);
-    l->id = *id;
-    l->params = *params;
-    l->params.on_figure = on_figure;
-    l->params.ctx = l;
-    l->parser = log_parser_new(&l->params);
-    capture_init(&l->capture, max_bytes, NULL, NULL);
-    return l;
-}
-
-void import_log_free(struct import_log *l)
-{
-    if (l != NULL) {
-        log_parser_free(l->parser);
-        capture_done(&l->capture);
-        free(l->summary_line);
-        buf_done(&l->why);
-        free(l->fix);
-        free(l);
-    }
-}
-
 static void on_bytes(void *ctx, const char *data, size_t len)
 {
     struct import_log *l = ctx;
@@ -61,66 +67,55 @@ static void on_bytes(void *ctx, const char *data, size_t len)
     capture_feed(&l->capture, CAPTURE_STDOUT, data, len);
 }
 
-int import_log_read(struct import_log *l, const char *path, const char **ret_fix, struct err *err)
+/* ---- its figure ---- */
+
+static bool has_other_batch(const struct import_log *l)
 {
-    l->path = path;
-    return import_file_read(path, on_bytes, l, &l->file, ret_fix, err);
+    const int64_t said = l->params.batch_size;
+    return l->batch > 0 && said > 0 && (int64_t)l->batch != said;
 }
 
-/* ---- no figure ---- */
-
-const char *import_log_remedy(bool disagrees)
+/* One log of several trainers has to have the figures of all of them. */
+static void take_figure(struct import_log *l, bool is_only)
 {
-    return disagrees ? "say the batch with --batch N, or write a rule with another scope: "
-                       "docs/log-rules.md#two-witnesses"
-                     : "give the log of a run that ended well, or a copy of its good lines";
+    struct log_result r;
+    if (log_parser_result(l->parser, &r) < 0) {
+        return;
+    }
+    const bool is_of_many = l->params.trainers > 1;
+    bool *const is_job = &r.summary.source.is_job;
+    const bool has_all = *is_job || (is_only && (int64_t)r.n_ranks == l->params.trainers);
+    if (!has_other_batch(l) && (has_all || !is_only || !is_of_many)) {
+        *is_job = *is_job || (has_all && is_of_many);
+        const struct record_who who = {l->params.role, l->id.index, 0};
+        l->summary_line = log_result_to_record(&r, &who);
+        l->steps = r.summary.steps;
+    }
+    summary_done(&r.summary);
 }
 
-int import_log_suggest(const char *text, size_t len, const struct log_parser_params *who,
-                       struct log_suggestion *ret, struct buf *out)
+int import_log_read(struct import_log *l, const struct log_parser_params *params, size_t max_bytes,
+                    bool is_only, struct err *err)
 {
-    const int r = log_suggest_rule(text, len, who, ret, out);
-    if (r == 0 && log_names_evaluation(buf_cstr(out))) {
-        buf_clear(out); /* it would read evaluations */
-        ret->doubt = "it is of an evaluation";
-        return -ENOENT;
+    l->params = *params;
+    l->params.on_figure = on_figure;
+    l->params.ctx = l;
+    l->parser = log_parser_new(&l->params);
+    l->id.role = params->role;
+    capture_init(&l->capture, max_bytes, NULL, NULL);
+    const int r = import_file_read(l->path, on_bytes, l, &l->file, err);
+    log_parser_end(l->parser, 0);
+    capture_end(&l->capture);
+    if (r >= 0) {
+        take_figure(l, is_only);
     }
     return r;
 }
 
-/* What to do; owned. NULL: no line is a figure for sure. */
-static char *suggest(const char *text, size_t len, const struct log_parser_params *who)
-{
-    _cleanup_(buf_done) struct buf rule = BUF_INIT;
-    struct log_suggestion suggestion;
-    return import_log_suggest(text, len, who, &suggestion, &rule) < 0
-               ? NULL
-               : xasprintf("line %llu looks like one: --write-rule FILE writes a rule for such "
-                           "lines, for example %s, and --rules FILE takes it",
-                           (unsigned long long)suggestion.number, buf_cstr(&rule));
-}
+/* ---- no figure ---- */
 
-char *import_log_unread(const char *text, size_t len, const struct log_parser_params *who,
-                        char **ret_fix)
-{
-    char *sign = log_signs_in(text, len);
-    if (sign != NULL) {
-        *ret_fix = xstrdup(import_log_remedy(false));
-        return sign;
-    }
-    const struct log_quote line = log_miss_commonest(text, len);
-    *ret_fix = suggest(text, len, who);
-    if (line.number == 0) {
-        return xstrdup("no line of it has a number");
-    }
-    struct buf why = BUF_INIT;
-    buf_printf(&why, "most of its lines are like line %llu: ", (unsigned long long)line.number);
-    buf_put_utf8(&why, line.text, sizeof(line.text));
-    return buf_take(&why);
-}
-
-/* The batch, another warm-up, another rule, or one made from a line. Owned; NULL: nothing
- * looks like a figure. */
+/* The batch, another warm-up, another rule, or one made of a line. Owned; NULL: no line looks like a
+ * figure. */
 static char *find_fix(struct import_log *l)
 {
     size_t len;
@@ -132,64 +127,49 @@ static char *find_fix(struct import_log *l)
     }
     if (log_guess_rule(text, len, &l->params, &guess) == 0 &&
         !str_eq(guess.rule, l->params.rule->name)) {
-        return xasprintf("--rules %s reads %llu line%s of it", guess.rule,
-                         (unsigned long long)guess.n_lines, guess.n_lines == 1 ? "" : "s");
+        return xasprintf("--rules %s reads %" PRIu64 " line%s of it", guess.rule, guess.n_lines,
+                         guess.n_lines == 1 ? "" : "s");
     }
-    return suggest(text, len, &l->params);
+    return import_suggest_fix(text, len, &l->params);
 }
 
-/* Its figures are those of one process, and there are others. */
-static void explain_alone(struct import_log *l, const struct log_result *r)
+static enum exit_code explain_no_figure(struct import_log *l)
 {
     const struct log_reading *reading = log_parser_reading(l->parser);
-    const uint64_t first = reading->spans.len > 0 ? reading->spans.items[0].first : 0;
-    if (r->n_ranks > 1) {
-        buf_printf(&l->why, "it has the figures of %u ranks, but %" PRId64 " trained\n", r->n_ranks,
-                   l->params.trainers);
-    } else {
-        buf_printf(&l->why,
-                   "by the rule %s it has the figure of one process, from line %" PRIu64
-                   " on, but %" PRId64 " trained\n",
-                   l->params.rule->name, first, l->params.trainers);
-    }
-    l->fix = xstrdup("name the logs of all, separated by commas; if one process prints for all, "
-                     "--write-rule FILE writes a rule to which you add 'scope: Job' (its figure is "
-                     "that of all) or 'scope: Each' (it is that of each)");
+    _cleanup_(buf_done) struct buf why = BUF_INIT;
+    log_parser_explain(l->parser, &why);
+    _cleanup_(freep) char *fix =
+        reading->verdict == LOG_VERDICT_WITHHELD
+            ? xstrdup(import_remedy(reading->witness == LOG_WITNESS_DISAGREES))
+            : find_fix(l);
+    return cli_error(EXIT_USAGE, fix, "%s: %.*s", l->path, (int)why.len - 1, buf_cstr(&why));
 }
 
-/* ---- the end ---- */
-
-void import_log_end(struct import_log *l, bool speaks_for_all)
+enum exit_code import_log_explain(struct import_log *l)
 {
-    log_parser_end(l->parser, 0);
-    capture_end(&l->capture);
-    size_t len;
-    const char *text = capture_text(&l->capture, &len);
-    import_shape_read(text, len, l->params.trainers, &l->shape);
     struct log_result r;
     if (log_parser_result(l->parser, &r) < 0) {
-        const struct log_reading *reading = log_parser_reading(l->parser);
-        log_parser_explain(l->parser, &l->why);
-        l->fix = reading->verdict == LOG_VERDICT_WITHHELD
-                     ? xstrdup(import_log_remedy(reading->witness == LOG_WITNESS_DISAGREES))
-                     : find_fix(l);
-        return;
+        return explain_no_figure(l);
     }
-    bool *const is_job = &r.summary.source.is_job;
-    const bool has_all = *is_job || (speaks_for_all && (int64_t)r.n_ranks == l->params.trainers);
-    const int64_t said = l->params.batch_size;
-    if (l->batch > 0 && said > 0 && (int64_t)l->batch != said) {
-        buf_printf(&l->why, "it says that a step has %.0f samples, but batch_size is %" PRId64 "\n",
-                   l->batch, said);
-        l->fix =
-            xasprintf("write --batch %.0f, or batch_size=%.0f before the file", l->batch, l->batch);
-    } else if (speaks_for_all && l->params.trainers > 1 && !has_all) {
-        explain_alone(l, &r);
-    } else {
-        *is_job = *is_job || (has_all && l->params.trainers > 1);
-        const struct record_who who = {l->id.role, l->id.index, l->id.attempt.number};
-        l->summary_line = log_result_to_record(&r, &who);
-        l->steps = r.summary.steps;
-    }
+    const unsigned n_ranks = r.n_ranks;
     summary_done(&r.summary);
+    if (has_other_batch(l)) {
+        _cleanup_(freep) char *fix =
+            xasprintf("write --batch %.0f, or batch_size=%.0f before the file", l->batch, l->batch);
+        return cli_error(EXIT_USAGE, fix,
+                         "%s: it says that a step has %.0f samples, but batch_size is %" PRId64,
+                         l->path, l->batch, l->params.batch_size);
+    }
+    if (n_ranks > 1) {
+        return cli_error(EXIT_USAGE, FIX_ALONE,
+                         "%s: it has the figures of %u ranks, but %" PRId64 " trained", l->path,
+                         n_ranks, l->params.trainers);
+    }
+    const struct log_reading *reading = log_parser_reading(l->parser);
+    return cli_error(EXIT_USAGE, FIX_ALONE,
+                     "%s: by the rule %s it has the figure of one process, from line %" PRIu64
+                     " on, but %" PRId64 " trained",
+                     l->path, l->params.rule->name,
+                     reading->spans.len > 0 ? reading->spans.items[0].first : 0,
+                     l->params.trainers);
 }

@@ -2,27 +2,16 @@
 #include <errno.h>
 #include <inttypes.h>
 
-#include "base/mem.h"
 #include "base/str.h"
 #include "base/vec_walk.h"
 #include "core/json_field.h"
-#include "core/record.h"
-#include "ctl/definition/definition.h"
-#include "ctl/import/import.h"
-#include "ctl/import/import_def.h"
 #include "ctl/import/import_series.h"
-#include "ctl/import/import_store.h"
 #include "ctl/runs/show.h"
-#include "logparse/shipped_rules.h"
 #include "result/figure_json.h"
 #include "spec/name.h"
 
-#define RULE "mllog"
-#define NAME_UNKNOWN "unknown"
-
 struct mlperf_import {
     const struct cli *cli;
-    struct log_rule *rule; /* owned */
     struct mlperf_round round;
     struct table *table;                 /* a row a run; owned */
     json_t *runs;                        /* the same; owned */
@@ -31,102 +20,99 @@ struct mlperf_import {
 };
 
 struct mlperf_run {
+    struct import im;
     VEC(struct mlperf_entry *) entries; /* with a log that counts; borrowed; the smallest first */
-    unsigned basis;                     /* what its figures follow from; 0: not known yet */
-    struct goal goal;
-    struct flops flops;
-    struct import_trials trials;
-    struct import_slot *slots; /* by trial, owned */
-    struct run_def *def;       /* owned */
-    struct import_rows rows;
+    unsigned basis;                     /* what its figures follow from; 0 if it is not known yet */
 };
 
 /* ---- logs ---- */
 
-static void count_refusal(struct mlperf_import *im, const char *why)
+static void count_refusals(struct mlperf_import *im, const struct import_trial *trials, size_t n)
 {
-    const json_int_t n = json_integer_value(json_object_get(im->refused, why)) + 1;
-    (void)json_object_set_new(im->refused, why, json_integer(n)); /* grows in memory only */
-    im->n_refused++;
+    for (size_t i = 0; i < n; i++) {
+        const char *why = trials[i].row.error;
+        if (why != NULL) {
+            const json_int_t before = json_integer_value(json_object_get(im->refused, why));
+            (void)json_object_set_new(im->refused, why, /* grows in memory only */
+                                      json_integer(before + 1));
+            im->n_refused++;
+        }
+    }
 }
 
-static void read_log(const struct mlperf_import *im, const struct mlperf_entry *e,
-                     struct mlperf_run *run, struct mlperf_log *l)
+/* Why the log does not count; static; NULL if it does. */
+static const char *read_log(struct mlperf_run *run, const struct mlperf_entry *e,
+                            struct import_log *l)
 {
     const struct log_parser_params params = {
-        .rule = im->rule, .role = ROLE_WORKER, .trainers = e->accelerators};
-    const struct replica_id id = {.role = ROLE_WORKER};
-    const char *fix = NULL;
+        .rule = run->im.rule, .role = ROLE_WORKER, .trainers = e->accelerators};
     struct err err = {0};
-    l->log = import_log_new(&params, &id, IMPORT_LOG_BYTES);
-    const int r = import_log_read(l->log, l->path, &fix, &err);
-    import_log_end(l->log, true);
-    const struct mllog_result *m = log_parser_mlperf(l->log->parser);
+    const int r = import_log_read(l, &params, IMPORT_LOG_BYTES, true, &err);
+    const struct mllog_result *m = log_parser_mlperf(l->parser);
     const unsigned own_basis = 2 * m->basis + m->has_evaluation;
+    l->environment = json_copy(e->environment);
+    JSON_ADD(l->environment, {"global_batch_size",
+                              m->batch > 0 ? json_integer((json_int_t)m->batch) : json_null()});
+    run->im.steps = l->steps > run->im.steps ? l->steps : run->im.steps;
     if (r < 0) {
-        cli_note(im->cli, "%s", err.msg);
-        l->refusal = "the file cannot be read";
-    } else if (m->refusal != NULL) {
-        l->refusal = m->refusal;
-    } else if (m->status != NULL && str_eq(m->status, "aborted")) {
-        l->refusal = "aborted: the run did not reach its target";
-    } else if (run->basis != 0 && run->basis != own_basis) {
-        l->refusal = "its figure follows from other events than those of the first logs of its "
-                     "series, so they are not compared";
-    } else {
-        run->basis = own_basis;
-        run->goal = m->goal;
-        run->flops = (struct flops){.parameters = m->parameters, .sequence = m->sequence};
+        cli_note(run->im.cli, "%s", err.msg);
+        return "the file cannot be read";
     }
+    if (m->refusal != NULL) {
+        return m->refusal;
+    }
+    if (m->status != NULL && str_eq(m->status, "aborted")) {
+        return "aborted: the run did not reach its target";
+    }
+    if (run->basis != 0 && run->basis != own_basis) {
+        return "its figure follows from other events than those of the first logs of its series, "
+               "so they are not compared";
+    }
+    run->basis = own_basis;
+    run->im.goal = m->goal;
+    run->im.flops = (struct flops){.parameters = m->parameters, .sequence = m->sequence};
+    return NULL;
 }
 
 static void read_entry(struct mlperf_import *im, struct mlperf_entry *e, struct mlperf_run *run)
 {
-    bool counts = false;
-    vec_each (struct mlperf_log, it, &e->logs) {
-        if (e->accelerators > 0) {
-            read_log(im, e, run, it);
-        } else {
-            it->refusal = "the number of accelerators is unknown";
-        }
-        counts |= it->refusal == NULL;
+    vec_each (struct import_trial, it, &e->trials) {
+        it->row.error =
+            xstrdup_or_null(e->accelerators > 0 ? read_log(run, e, it->logs.items[0])
+                                                : "the number of accelerators is unknown");
     }
-    if (counts) {
+    if (vec_any(&e->trials, it, it->row.error == NULL)) {
         *vec_push(&run->entries) = e;
-        return;
-    }
-    vec_each (const struct mlperf_log, it, &e->logs) {
-        count_refusal(im, it->refusal);
+    } else {
+        count_refusals(im, e->trials.items, e->trials.len);
     }
 }
 
 /* ---- a run ---- */
 
-/* Each size has as many trials as the one with most. Returns the most steps that a log has. */
-static int64_t take_trials(struct mlperf_run *run)
+/* Each size has as many trials as the one with most. */
+static void take_trials(struct mlperf_run *run)
 {
     size_t most = 0;
-    int64_t steps = 1;
     vec_each (struct mlperf_entry *const, e, &run->entries) {
-        most = (*e)->logs.len > most ? (*e)->logs.len : most;
+        most = (*e)->trials.len > most ? (*e)->trials.len : most;
     }
     vec_each (struct mlperf_entry *const, e, &run->entries) {
-        while ((*e)->logs.len < most) {
-            *vec_push(&(*e)->logs) = (struct mlperf_log){
-                .refusal = "this copy of the round lacks the log, which other sizes have"};
-        }
         const struct value n = {.is_int = true, .i = (*e)->accelerators};
-        vec_each (const struct mlperf_log, log, &(*e)->logs) {
-            struct import_trial *trial = vec_push(&run->trials.list);
-            *trial = (struct import_trial){0};
-            params_set(&trial->params, run->trials.count, &n);
-            steps = log->log != NULL && log->log->steps > steps ? log->log->steps : steps;
+        for (size_t i = 0; i < most; i++) {
+            struct import_trial *trial = vec_push(&run->im.trials);
+            *trial = i < (*e)->trials.len
+                         ? (*e)->trials.items[i]
+                         : (struct import_trial){
+                               .row.error = xstrdup("this copy of the round lacks the log, which "
+                                                    "other sizes have")};
+            params_set(&trial->params, run->im.count, &n);
         }
+        (*e)->trials.len = 0; /* the run has them */
     }
-    return steps;
 }
 
-static struct run_def *make_def(const struct mlperf_run *run, int64_t steps)
+static enum exit_code define(struct mlperf_run *run)
 {
     const struct mlperf_entry *e = run->entries.items[0];
     const char *accelerator = json_string_value(json_object_get(e->environment, "accelerator"));
@@ -134,61 +120,22 @@ static struct run_def *make_def(const struct mlperf_run *run, int64_t steps)
     _cleanup_(freep) char *name = object_name_make(both, OBJECT_NAME_MAX, NAME_UNKNOWN);
     _cleanup_(freep) char *system =
         object_name_make(accelerator == NULL ? "" : accelerator, OBJECT_NAME_MAX, NAME_UNKNOWN);
-    json_auto_t *rule = json_string(RULE);
-    const struct import_options options = {
-        .name = name,
-        .system = system,
-        .model = free_name_is_valid(e->benchmark) ? e->benchmark : NAME_UNKNOWN,
-        .dataset = NAME_UNKNOWN,
-        .exchange = NAME_UNKNOWN,
-        .rule = rule,
-        .warmup_steps = -1,
-        .steps = steps,
-        .goal = run->goal,
-        .flops = run->flops,
-        .has_devices = true,
-    };
-    json_auto_t *document = import_definition(&options, &run->trials);
-    const struct run_def_params params = {.name = "import"};
-    return definition_of_document(document, "(the definition of a series)", NULL, params);
-}
-
-static void add_row(struct mlperf_run *run, const struct mlperf_entry *e, struct mlperf_log *log)
-{
-    const struct import_slot *slot = &run->slots[run->rows.list.len];
-    struct import_row *row = vec_push(&run->rows.list);
-    *row = (struct import_row){
-        .row = {.id = {slot->point, slot->trial, 0},
-                .outcome = log->refusal == NULL ? ATTEMPT_SUCCEEDED : ATTEMPT_FAILED,
-                .error = log->refusal == NULL ? NULL : xstrdup(log->refusal)}};
-    if (log->log == NULL) { /* as the first, which was read: its entry has one that counts */
-        row->row.started_unix_ms = row->row.ended_unix_ms =
-            run->rows.list.items[0].row.started_unix_ms;
-        return;
-    }
-    const double batch = log_parser_mlperf(log->log->parser)->batch;
-    json_auto_t *environment = json_copy(e->environment);
-    JSON_ADD(environment,
-             {"global_batch_size", batch > 0 ? json_integer((json_int_t)batch) : json_null()});
-    log->log->id.attempt = row->row.id;
-    import_rows_add(&run->rows, row, log->log);
-    row->row.replicas.items[0].environment_json = record_environment_canonical(environment);
+    run->im.name = name;
+    run->im.system = system;
+    run->im.model = free_name_is_valid(e->benchmark) ? e->benchmark : NAME_UNKNOWN;
+    return import_define(&run->im);
 }
 
 /* It is stored. */
 static void show_run(struct mlperf_import *im, const struct mlperf_run *run, const char *name)
 {
     const struct mlperf_entry *first = run->entries.items[0];
-    const size_t n = run->rows.list.len, n_refused_before = im->n_refused;
+    const size_t n = run->im.trials.len, n_refused_before = im->n_refused;
     _cleanup_(buf_done) struct buf sizes = BUF_INIT;
     vec_each (struct mlperf_entry *const, e, &run->entries) {
         buf_printf(&sizes, "%s%" PRId64, sizes.len == 0 ? "" : " ", (*e)->accelerators);
     }
-    vec_each (const struct import_row, it, &run->rows.list) {
-        if (it->row.error != NULL) {
-            count_refusal(im, it->row.error);
-        }
-    }
+    count_refusals(im, run->im.trials.items, n);
     const size_t n_refused = im->n_refused - n_refused_before;
     im->n_entries += run->entries.len;
     im->n_logs += n - n_refused;
@@ -208,46 +155,37 @@ static void show_run(struct mlperf_import *im, const struct mlperf_run *run, con
                                                {"refused", json_count(n_refused)}));
 }
 
-static enum exit_code store_run(struct mlperf_import *im, struct mlperf_run *run)
-{
-    _cleanup_(freep) char *name = NULL;
-    const int64_t steps = take_trials(run);
-    run->def = make_def(run, steps);
-    enum exit_code code =
-        run->def == NULL ? EXIT_USAGE : import_assign(run->def, &run->trials, &run->slots);
-    if (code != EXIT_OK) {
-        return code;
-    }
-    vec_each (struct mlperf_entry *const, e, &run->entries) {
-        vec_each (struct mlperf_log, log, &(*e)->logs) {
-            add_row(run, *e, log);
-        }
-    }
-    run->def->created_unix_ms = import_rows_date(&run->rows);
-    code = import_store_put(im->cli, run->def, &run->rows, RULE, &name);
-    if (code == EXIT_OK) {
-        show_run(im, run, name);
-    }
-    return code;
-}
-
 /* One series at a time is in memory. */
 static enum exit_code store_series(struct mlperf_import *im, size_t begin, size_t end)
 {
+    _cleanup_(freep) char *name = NULL;
     struct mlperf_entry *const all = im->round.entries.items;
-    struct mlperf_run run = {.trials.count = "workers"};
-    for (size_t i = begin; i < end; i++) {
+    struct mlperf_run run = {.im = {.cli = im->cli,
+                                    .count = "workers",
+                                    .exchange = NAME_UNKNOWN,
+                                    .steps = 1,
+                                    .warmup_steps = -1,
+                                    .has_devices = true}};
+    enum exit_code code = import_load_rule(&run.im, "mllog");
+    for (size_t i = begin; i < end && code == EXIT_OK; i++) {
         read_entry(im, &all[i], &run);
     }
-    const enum exit_code code = run.entries.len == 0 ? EXIT_OK : store_run(im, &run);
-    import_rows_done(&run.rows);
-    import_trials_done(&run.trials);
-    run_def_free(run.def);
-    free(run.slots);
-    vec_done(&run.entries);
-    for (size_t i = begin; i < end; i++) {
-        mlperf_entry_forget(&all[i]);
+    if (run.entries.len > 0) {
+        take_trials(&run);
+        code = define(&run);
+        if (code == EXIT_OK) {
+            import_make_rows(&run.im);
+            code = import_store(&run.im, &name);
+        }
     }
+    if (name != NULL) {
+        show_run(im, &run, name);
+    }
+    for (size_t i = begin; i < end; i++) {
+        vec_done_each(&all[i].trials, import_trial_done); /* their parsers have the run's rule */
+    }
+    vec_done(&run.entries);
+    import_done(&run.im);
     return code;
 }
 
@@ -320,17 +258,13 @@ static enum exit_code import_round(struct mlperf_import *im)
 
 enum exit_code import_mlperf(const struct cli *cli)
 {
-    struct mlperf_import im = {.cli = cli,
-                               .rule = log_shipped_load(RULE),
-                               .table = table_new(),
-                               .runs = json_array(),
-                               .refused = json_object()};
+    struct mlperf_import im = {
+        .cli = cli, .table = table_new(), .runs = json_array(), .refused = json_object()};
     enum exit_code code = check_options(cli);
     code = code == EXIT_OK ? import_round(&im) : code;
     table_free(im.table);
     json_decref(im.runs);
     json_decref(im.refused);
     mlperf_round_done(&im.round);
-    log_rule_free(im.rule);
     return code;
 }

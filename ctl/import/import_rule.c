@@ -1,110 +1,58 @@
-/* See import_rule.h. */
-#include "ctl/import/import_rule.h"
-
+/* The log rule of an import: the one that the user names, the shipped one that reads the first log,
+ * or one made of a line of it. Edge file: reads and writes files. */
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/mem.h"
 #include "base/parse.h"
 #include "base/str.h"
 #include "base/whole_file.h"
-#include "ctl/definition/definition.h"
-#include "ctl/import/import_file.h"
-#include "ctl/import/import_log.h"
+#include "ctl/import/import.h"
 #include "ctl/runs/find.h"
 #include "doc/tree.h"
-#include "logparse/guess.h"
+#include "logparse/line_use.h"
+#include "logparse/miss.h"
 #include "logparse/shipped_rules.h"
+#include "logparse/signs.h"
 
 #define RULES_FIX "name one of docs/log-rules.md with --rules, or a file with one"
 #define GUESS_BYTES ((size_t)1 << 20) /* a rule is guessed from so much of the first log */
 
-void import_rule_done(struct import_rule *r)
+const char *import_remedy(bool disagrees)
 {
-    log_rule_free(r->rule);
-    json_decref(r->json);
+    return disagrees ? "say the batch with --batch N, or write a rule with another scope: "
+                       "docs/log-rules.md#two-witnesses"
+                     : "give the log of a run that ended well, or a copy of its good lines";
 }
 
-enum exit_code import_explain_file(int r, const char *path, const char *fix, const struct err *err)
+int import_suggest(const char *text, size_t len, const struct log_parser_params *who,
+                   struct log_suggestion *ret, struct buf *out)
 {
-    _cleanup_(freep) char *near = file_fix(r, path, "name a file that exists, or - for stdin");
-    return cli_error(r == -ENOENT    ? EXIT_NOT_FOUND
-                     : r == -EBADMSG ? EXIT_USAGE
-                                     : EXIT_LOCAL_RESOURCE,
-                     near != NULL ? near : fix, "%s", err->msg);
-}
-
-/* ---- the first log ---- */
-
-struct first {
-    const char *path; /* borrowed */
-    struct buf text;  /* its first bytes; owned */
-    struct log_parser_params who;
-};
-
-static void keep_first_bytes(void *ctx, const char *data, size_t len)
-{
-    struct buf *text = ctx;
-    const size_t room = GUESS_BYTES - text->len;
-    buf_append(text, data, len < room ? len : room);
-}
-
-static enum exit_code read_first(const struct import_trials *trials, int64_t batch_size,
-                                 struct first *ret)
-{
-    const struct import_trial *trial = trials->list.items;
-    const struct value *batch = params_get(&trial->params, "batch_size");
-    *ret = (struct first){.path = trial->files.items[0], .text = BUF_INIT};
-    ret->who = (struct log_parser_params){
-        .role = str_eq(trials->count, "workers") ? ROLE_WORKER : ROLE_TRAINER,
-        .batch_size = batch == NULL ? batch_size : batch->i,
-        .trainers = params_get(&trial->params, trials->count)->i,
-    };
-    if (str_eq(ret->path, IMPORT_STDIN)) {
-        return cli_error(EXIT_USAGE, RULES_FIX, "write --rules NAME: standard input is read once");
+    const int r = log_suggest_rule(text, len, who, ret, out);
+    if (r == 0 && log_names_evaluation(buf_cstr(out))) {
+        buf_clear(out); /* it would read evaluations */
+        ret->doubt = "it is of an evaluation";
+        return -ENOENT;
     }
-    struct import_file file;
-    const char *fix = NULL;
-    struct err err = {0};
-    const int r = import_file_read(ret->path, keep_first_bytes, &ret->text, &file, &fix, &err);
-    return r < 0 ? import_explain_file(r, ret->path, fix, &err) : EXIT_OK;
+    return r;
 }
 
-static enum exit_code explain_unread(const struct first *first)
+char *import_suggest_fix(const char *text, size_t len, const struct log_parser_params *who)
 {
-    _cleanup_(freep) char *fix = NULL;
-    _cleanup_(freep) char *why =
-        import_log_unread(buf_cstr(&first->text), first->text.len, &first->who, &fix);
-    return cli_error(EXIT_USAGE, fix == NULL ? RULES_FIX : fix,
-                     "%s: no log rule that ships finds a figure; %s", first->path, why);
+    _cleanup_(buf_done) struct buf rule = BUF_INIT;
+    struct log_suggestion suggestion;
+    return import_suggest(text, len, who, &suggestion, &rule) < 0
+               ? NULL
+               : xasprintf("line %llu looks like one: --write-rule FILE writes a rule for such "
+                           "lines, for example %s, and --rules FILE takes it",
+                           (unsigned long long)suggestion.number, buf_cstr(&rule));
 }
 
-/* The rule that reads most lines of the first log. */
-static enum exit_code guess_rule(const struct cli *cli, const struct first *first,
-                                 const char **ret_name)
-{
-    struct log_guess guess;
-    const int r = log_guess_rule(buf_cstr(&first->text), first->text.len, &first->who, &guess);
-    if (r == -EBADMSG) {
-        return cli_error(EXIT_USAGE, import_log_remedy(guess.verdict == LOG_VERDICT_WITHHELD),
-                         "%s: no figure by the log rule %s, which reads %llu lines: %s",
-                         first->path, guess.rule, (unsigned long long)guess.n_lines, guess.why);
-    }
-    if (r < 0) {
-        return explain_unread(first);
-    }
-    cli_note(cli, "%s: read by the log rule %s; --rules names another", first->path, guess.rule);
-    *ret_name = guess.rule;
-    return EXIT_OK;
-}
+/* ---- a rule by its name ---- */
 
-/* ---- the rule ---- */
-
-/* A file's rule goes into the definition as it is; the definition's reader says
- * what is wrong with it. */
-static enum exit_code read_rule_file(const char *path, struct import_rule *ret)
+/* A file's rule becomes part of the definition as it is. */
+static enum exit_code read_rule_file(struct import *im, const char *path)
 {
     _cleanup_(definition_file_done) struct definition_file file = {0};
     struct err err = {0};
@@ -115,24 +63,24 @@ static enum exit_code read_rule_file(const char *path, struct import_rule *ret)
     }
     _cleanup_(diags_done) struct diags diags = {0};
     struct node *root = NULL;
-    if (log_rule_load(file.text, file.len, &ret->rule, &diags) < 0 ||
+    if (log_rule_load(file.text, file.len, &im->rule, &diags) < 0 ||
         tree_parse(file.text, file.len, &TREE_LIMITS_DEFAULT, &root, &diags) < 0) {
         return cli_print_diags(&diags, path, file.text);
     }
-    ret->json = tree_to_json(root);
+    im->rule_json = tree_to_json(root);
     tree_free(root);
     return EXIT_OK;
 }
 
-static enum exit_code load_rule(const char *name, struct import_rule *ret)
+enum exit_code import_load_rule(struct import *im, const char *name)
 {
-    ret->rule = log_shipped_load(name);
-    if (ret->rule != NULL) {
-        ret->json = json_string(name);
+    im->rule = log_shipped_load(name);
+    if (im->rule != NULL) {
+        im->rule_json = json_string(name);
         return EXIT_OK;
     }
     if (definition_is_file(name)) {
-        return read_rule_file(name, ret);
+        return read_rule_file(im, name);
     }
     const char *meant = log_shipped_suggest(name);
     _cleanup_(freep) char *fix =
@@ -140,41 +88,113 @@ static enum exit_code load_rule(const char *name, struct import_rule *ret)
     return cli_error(EXIT_USAGE, fix, "no log rule '%s' ships", name);
 }
 
-enum exit_code import_rule_take(const struct cli *cli, const struct import_trials *trials,
-                                int64_t batch_size, struct import_rule *ret)
+/* ---- a rule by the first log ---- */
+
+struct first {
+    const char *path; /* borrowed */
+    struct buf text;  /* its first bytes; owned */
+    struct log_parser_params who;
+};
+
+static void take_first_bytes(void *ctx, const char *data, size_t len)
 {
-    const char *name = args_get(&cli->args, "rules", NULL);
+    struct buf *text = ctx;
+    const size_t room = GUESS_BYTES - text->len;
+    buf_append(text, data, len < room ? len : room);
+}
+
+static enum exit_code read_first(const struct import *im, struct first *ret)
+{
+    const struct import_trial *trial = im->trials.items;
+    *ret = (struct first){.path = trial->logs.items[0]->path, .who = import_params(im, trial)};
+    if (str_eq(ret->path, IMPORT_STDIN)) {
+        return cli_error(EXIT_USAGE, RULES_FIX, "write --rules NAME: standard input is read once");
+    }
+    struct import_file file;
+    struct err err = {0};
+    const int r = import_file_read(ret->path, take_first_bytes, &ret->text, &file, &err);
+    return r < 0 ? import_file_explain(r, ret->path, &err) : EXIT_OK;
+}
+
+/* No rule reads the log: a sign of why, or the line that most of its lines are like. */
+static enum exit_code explain_unread(const struct first *first)
+{
+    const char *text = buf_cstr(&first->text);
+    const size_t len = first->text.len;
+    _cleanup_(freep) char *sign = log_signs_in(text, len);
+    _cleanup_(freep) char *fix =
+        sign == NULL ? import_suggest_fix(text, len, &first->who) : xstrdup(import_remedy(false));
+    _cleanup_(buf_done) struct buf why = BUF_INIT;
+    const struct log_quote line = log_miss_commonest(text, len);
+    if (sign != NULL) {
+        buf_puts(&why, sign);
+    } else if (line.number == 0) {
+        buf_puts(&why, "no line of it has a number");
+    } else {
+        buf_printf(&why, "most of its lines are like line %" PRIu64 ": ", line.number);
+        buf_put_utf8(&why, line.text, sizeof(line.text));
+    }
+    return cli_error(EXIT_USAGE, fix == NULL ? RULES_FIX : fix,
+                     "%s: no log rule that ships finds a figure; %s", first->path, buf_cstr(&why));
+}
+
+/* The rule whose figure the pace of the lines confirms, or the one that reads most lines. */
+static enum exit_code guess_rule(struct import *im, const struct first *first)
+{
+    struct log_guess guess;
+    const int r = log_guess_rule(buf_cstr(&first->text), first->text.len, &first->who, &guess);
+    if (r == -EBADMSG) {
+        return cli_error(EXIT_USAGE, import_remedy(guess.verdict == LOG_VERDICT_WITHHELD),
+                         "%s: no figure by the log rule %s, which reads %" PRIu64 " lines: %s",
+                         first->path, guess.rule, guess.n_lines, guess.why);
+    }
+    if (r < 0) {
+        return explain_unread(first);
+    }
+    cli_note(im->cli, "%s: read by the log rule %s; --rules names another", first->path,
+             guess.rule);
+    return import_load_rule(im, guess.rule);
+}
+
+enum exit_code import_choose_rule(struct import *im)
+{
+    const char *name = args_get(&im->cli->args, "rules", NULL);
     if (name != NULL) {
-        return load_rule(name, ret);
+        return import_load_rule(im, name);
     }
     struct first first;
-    enum exit_code code = read_first(trials, batch_size, &first);
-    code = code == EXIT_OK ? guess_rule(cli, &first, &name) : code;
+    enum exit_code code = read_first(im, &first);
+    code = code == EXIT_OK ? guess_rule(im, &first) : code;
     buf_done(&first.text);
-    return code == EXIT_OK ? load_rule(name, ret) : code;
+    return code;
 }
 
 /* ---- a rule for its lines ---- */
 
-/* The map without its braces. Lines without a number have no warm-up unless the rule says so. */
-static void put_lines(const char *rule, int64_t warmup, struct buf *out)
+/* The rule in a file of its own. Lines without a number have no warm-up unless the rule says so. */
+static void put_rule(const struct import *im, const struct log_suggestion *s, const char *rule,
+                     struct buf *out)
 {
     const char *rest = rule + strlen(LOG_SUGGESTED);
-    buf_append(out, rule + 1, (size_t)(rest - rule) - 1);
-    if (warmup > 0 && strstr(rule, "(?<step>") == NULL) {
-        buf_printf(out, "skip: {lines: %" PRId64 "}, ", warmup);
+    buf_printf(out,
+               "# Made by benchctl of line %" PRIu64 " of a log. docs/log-rules.md says what the "
+               "words mean. Where one process prints\n# for all, add 'scope: Job' (its figure is "
+               "that of all) or 'scope: Each' (it is that of each).\nname: suggested\n",
+               s->number);
+    buf_append(out, rule + 1, (size_t)(rest - rule) - 1); /* a file has the map without braces */
+    if (im->warmup_steps > 0 && strstr(rule, "(?<step>") == NULL) {
+        buf_printf(out, "skip: {lines: %" PRId64 "}, ", im->warmup_steps);
     }
     buf_append(out, rest, strlen(rest) - 1);
     buf_putc(out, '\n');
 }
 
-static enum exit_code write_rule(const struct cli *cli, const struct first *first, const char *path)
+static enum exit_code write_rule(const struct import *im, const struct first *first,
+                                 const char *path)
 {
     _cleanup_(buf_done) struct buf rule = BUF_INIT, text = BUF_INIT;
     struct log_suggestion s;
     struct log_guess guess;
-    int64_t warmup = 0;
-    (void)parse_i64(args_get(&cli->args, "warmup", "0"), &warmup); /* or it stays 0 */
     const int r_known =
         log_guess_rule(buf_cstr(&first->text), first->text.len, &first->who, &guess);
     if (r_known == -EBADMSG || (r_known == 0 && first->who.trainers <= 1)) {
@@ -183,35 +203,30 @@ static enum exit_code write_rule(const struct cli *cli, const struct first *firs
                                       : "leave it out to see what is wrong with the log",
                          "%s: the log rule %s ships and reads it", first->path, guess.rule);
     }
-    if (import_log_suggest(buf_cstr(&first->text), first->text.len, &first->who, &s, &rule) < 0) {
+    if (import_suggest(buf_cstr(&first->text), first->text.len, &first->who, &s, &rule) < 0) {
         return explain_unread(first);
     }
     if (access(path, F_OK) == 0) {
         return cli_error(EXIT_USAGE, "name a new file", "--write-rule: %s exists", path);
     }
-    buf_printf(&text,
-               "# Made by benchctl of line %llu of a log. docs/log-rules.md says what the words "
-               "mean. Where one process prints\n# for all, add 'scope: Job' (its figure is that "
-               "of all) or 'scope: Each' (it is that of each).\nname: suggested\n",
-               (unsigned long long)s.number);
-    put_lines(buf_cstr(&rule), warmup, &text);
+    put_rule(im, &s, buf_cstr(&rule), &text);
     const int r = file_replace(path, &text);
     if (r < 0) {
         return cli_error(EXIT_LOCAL_RESOURCE, NULL, "cannot write %s: %s", path, strerror(-r));
     }
-    cli_note(cli,
-             "%s: by line %llu the rule in %s reads %llu lines and %.6g %s/s; next: --rules %s",
-             first->path, (unsigned long long)s.number, path, (unsigned long long)s.guess.n_lines,
-             s.guess.rate, summary_unit_names[s.guess.unit], path);
+    cli_note(im->cli,
+             "%s: by line %" PRIu64 " the rule in %s reads %" PRIu64
+             " lines and %.6g %s/s; next: --rules %s",
+             first->path, s.number, path, s.guess.n_lines, s.guess.rate,
+             summary_unit_names[s.guess.unit], path);
     return EXIT_OK;
 }
 
-enum exit_code import_rule_write(const struct cli *cli, const struct import_trials *trials,
-                                 int64_t batch_size, const char *path)
+enum exit_code import_write_rule(const struct import *im, const char *path)
 {
     struct first first;
-    enum exit_code code = read_first(trials, batch_size, &first);
-    code = code == EXIT_OK ? write_rule(cli, &first, path) : code;
+    enum exit_code code = read_first(im, &first);
+    code = code == EXIT_OK ? write_rule(im, &first, path) : code;
     buf_done(&first.text);
     return code;
 }

@@ -16,20 +16,9 @@
 #define LOGS "/*/results/*/*/result_[0-9]*.txt"
 #define SYSTEM_BYTES_MAX ((size_t)1 << 20)
 
-static void log_done(struct mlperf_log *log)
-{
-    free(log->path);
-    import_log_free(log->log);
-}
-
-void mlperf_entry_forget(struct mlperf_entry *e)
-{
-    vec_done_each(&e->logs, log_done);
-}
-
 static void entry_done(struct mlperf_entry *e)
 {
-    mlperf_entry_forget(e);
+    vec_done_each(&e->trials, import_trial_done);
     free(e->submitter);
     free(e->system);
     free(e->benchmark);
@@ -110,23 +99,23 @@ static bool has_name(const struct mlperf_entry *e, const char *name)
 }
 
 /* Without names, all of them. */
-static int keep_named(struct mlperf_round *round, const char *const *names, size_t n_names,
-                      struct err *err)
+static int select_named(struct mlperf_round *round, const char *const *names, size_t n_names,
+                        struct err *err)
 {
     for (size_t i = 0; i < n_names; i++) {
         if (!vec_any(&round->entries, it, has_name(it, names[i]))) {
             return err_set(err, EINVAL, "no submitter, system or benchmark is '%s'", names[i]);
         }
     }
-    size_t n_kept = 0;
+    size_t n_selected = 0;
     vec_each (struct mlperf_entry, e, &round->entries) {
         if (n_names == 0 || array_any(names, n_names, it, has_name(e, *it))) {
-            round->entries.items[n_kept++] = *e;
+            round->entries.items[n_selected++] = *e;
         } else {
             entry_done(e);
         }
     }
-    round->entries.len = n_kept;
+    round->entries.len = n_selected;
     return 0;
 }
 
@@ -150,8 +139,9 @@ static int list_logs(const char *folder, struct mlperf_round *round, struct err 
         if (i == 0 || strncmp(path, found.gl_pathv[i - 1], len) != 0) {
             add_entry(folder, path, round);
         }
-        *vec_push(&round->entries.items[round->entries.len - 1].logs) =
-            (struct mlperf_log){.path = xstrdup(path)};
+        struct import_trial *trial = vec_push(&round->entries.items[round->entries.len - 1].trials);
+        *trial = (struct import_trial){0};
+        *vec_push(&trial->logs) = import_log_new(path);
     }
     globfree(&found);
     return 0;
@@ -192,7 +182,7 @@ int mlperf_round_read(const char *folder, const char *const *names, size_t n_nam
 {
     *ret = (struct mlperf_round){0};
     int r = list_logs(folder, ret, err);
-    if (r < 0 || (r = keep_named(ret, names, n_names, err)) < 0) {
+    if (r < 0 || (r = select_named(ret, names, n_names, err)) < 0) {
         return r;
     }
     vec_each (struct mlperf_entry, e, &ret->entries) {

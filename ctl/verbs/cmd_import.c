@@ -16,13 +16,11 @@ static const struct arg_opt opts[] = {
     {"rules", 0, "RULE", "Log rule, shipped or a file; default: the one that reads the first log"},
     {"write-rule", 0, "FILE", "Write a rule made of a line of the first log, and import nothing"},
     {"mlperf", 0, NULL, "DIR is a round of MLPerf Training: each of its series becomes a run"},
-    {"set", 0, "NAME=VALUE", "A value of all logs, such as trainers=4; may be repeated"},
     {"batch", 0, "N", "Samples that a trainer took in a step; default: as the logs say"},
     {"warmup", 0, "N", "First steps that do not count; default: 10, if numbered"},
     {"name", 0, "TEXT", "Name of the benchmark; default: that of the rule"},
     {"system", 0, "TEXT", "Name of the system; default: that of the rule"},
     {"model", 0, "TEXT", "What was trained; default: unknown"},
-    {"dataset", 0, "TEXT", "With what; default: unknown"},
     {"exchange", 0, "TEXT", "How gradients were exchanged; default: unknown"},
 };
 
@@ -35,8 +33,8 @@ const struct verb verb_import = {
                 "  benchctl import --mlperf training_results_v5.1 NVIDIA\n"
                 "  benchctl import --rules torch-ddp --batch 32 one.log rank0.log,rank1.log\n"
                 "  benchctl import --write-rule mine.yaml one.log\n"
-                "  benchctl import --rules paddle-fluid --set pservers=10 --batch 128 \\\n"
-                "      trainers=20:a.log trainers=40:b.log\n"
+                "  benchctl import --rules paddle-fluid --batch 128 \\\n"
+                "      pservers=10,trainers=20:a.log pservers=10,trainers=40:b.log\n"
                 "  benchctl import --rules tf-cnn-benchmarks --batch 64 workers=8:old.log.gz\n",
     .details = "ARCHIVE is what benchctl export wrote. Its members must have the SHA-256 that\n"
                "its manifest gives; the definition, the environments and the tables are made\n"

@@ -199,6 +199,8 @@ class Import(cli.CliCase):
         self.put("plain.log", text)
         with open(self.folder / "plain.log", "rb") as stdin:
             self.assertAlmostEqual(5, self.result("-", stdin=stdin)["points"][0]["throughput"]["value"])
+        with open(self.folder / "plain.log", "rb") as stdin:
+            self.assertIn("-: this file was given twice", self.load("-", "-", stdin=stdin, code=2).stderr)
         self.put("torn.log", room.raw[:size // 2])
         self.refuse_again("torn.log: its zstd data is damaged", "torn.log")
 
@@ -285,8 +287,8 @@ class Import(cli.CliCase):
             "systems": [{"name": "sh", "profile": "none", "command": ["echo", "5 images/sec"], "log": "torch-ddp"}],
             "workload": {"model": "x", "batchSize": 32, "exchange": {"kind": "AllReduce"}}, "sweep": {"grid": {"workers": [1]}},
             "roles": {"worker": {"replicas": {"from": "workers"}}}}}))
-        words = [self.put(f"{i}.log", f"{i + 4} images/sec\n", when=1500000000) for i in range(3)]
-        names = ["--name", "both", "--system", "sh", "--exchange", "AllReduce", "--set", "workers=1"]
+        words = ["workers=1:" + self.put(f"{i}.log", f"{i + 4} images/sec\n", when=1500000000) for i in range(3)]
+        names = ["--name", "both", "--system", "sh", "--exchange", "AllReduce"]
         old = self.load(*names, *words, rules="torch-ddp", batch="32").stdout.split()[0]
         new = json.loads(self.ctl("run", "x.json", "--local", "--store", self.store, "-o", "json").stdout)["run"]
         said = re.sub(r"\s+", " ", self.of_run("compare", old, new, code=15))
@@ -323,7 +325,6 @@ class Import(cli.CliCase):
             (["trainers=0:a.log"], "trainers must be a whole number from 1"),
             (["trainers=x:a.log"], "trainers must be a whole number from 1"),
             (["trainers=1,trainers=1:a.log"], "trainers has a value already"),
-            (["--set", "trainers=1", "trainers=1:a.log"], "trainers has a value already"),
             (["Bad=1:a.log"], "Bad=1:a.log: No such file"),
             (["a=1,b:a.log"], "'b' is not NAME=VALUE"),
             (["gpu=:a.log"], "'gpu=' is not NAME=VALUE"),
@@ -332,7 +333,6 @@ class Import(cli.CliCase):
             (["gpu=k80:a.log", "b.log"], "'b.log' has no value of gpu"),
             (["trainers=1:a.log", "workers=1:b.log"], "these logs have trainers and workers"),
             (["trainers=2:c.log"], "c.log: by the rule paddle-fluid it has the figure of one process"),
-            (["-", "-"], "standard input, which can be read once"),
             (["gpu=k80:a.log", "gpu=k80:b.log", "gpu=p100:c.log"], "gpu=p100,trainers=1 has 1 trial, but another point has 2"),
             (["batch_size=1:a.log"], "batch_size and --batch both say"),
             (["empty.log"], "empty.log: the program printed nothing for the log rule paddle-fluid"),
@@ -371,12 +371,12 @@ class Import(cli.CliCase):
             line = " iteration {:8d}/ 1000 | elapsed time per iteration (ms): 500.0 | learning rate: 1E-4 | global batch size: {:5d} | seq_len: {} |\n"
             return self.put(name, head + "".join(line.format(i + 1, batch, lengths[i % 2]) for i in range(20)))
 
-        small = log("small.log", "  hidden_size ..... 512\nmodel_name=a/b-7b\n")
+        small = log("small.log", "  hidden_size ..... 512\nmodel_name=a/b-7b\n10:20:30 INFO seed: 1\nparameters = 6,163,712\n")
         rows = (
             (log("same.log", "{'hidden_size': 512}\n", batch=512, lengths=(8, 9)), None),
             (log("wide.log", "--hidden_size=1024\n"), "small.log says hidden_size 512 in line 1, wide.log says 1024 in line 1"),
             (log("named.log", "model_name: a/b-13b\n"), "model_name a/b-7b in line 2, named.log says a/b-13b in line 1"),
-            (log("batch.log", "", batch=256), "global batch size 64 in line 3, batch.log says 256 in line 1"),
+            (log("batch.log", "", batch=256), "global_batch_size 64 in line 5, batch.log says 256 in line 1"),
         )
         for name, said in rows:
             with self.subTest(name):
@@ -385,6 +385,13 @@ class Import(cli.CliCase):
                 self.assertEqual([p["speedup"]["value"] is None for p in result["points"]], [False, said is not None])
                 self.assertEqual("MixedWork" in [w["code"] for w in result["warnings"]], said is not None)
                 self.assertIn(said or "", done.stderr)
+                self.assertNotIn("import cannot know", done.stderr)
+        other = log("other.log", "12:20:30 INFO seed: 2\nparameters = 6,999,999\nranks: 64\n")
+        said = re.sub(r"\s+", " ", self.guess(f"workers=8:{small}", f"workers=64:{other}").stderr)
+        self.assertIn("different values of info_seed (1, 2), parameters (6163712, 6999999); import cannot know whether", said)
+        done = self.guess(f"hidden_size=512,workers=8:{small}", "hidden_size=1024,workers=64:wide.log", "-o", "json")
+        self.assertEqual([p["speedup"]["value"] is None for p in json.loads(done.stdout)["points"]], [False, False])
+        self.assertNotIn("says", done.stderr)
 
     def test_what_logs_say_besides(self):
         """A point has a figure if all of its trials have it."""

@@ -120,9 +120,8 @@ class Mlperf(cli.CliCase):
             for trial in range(3):
                 name = f"{trainers}-{trial}.log"
                 (self.folder / name).write_text(f"total images/sec: {90 + trial}\n", encoding="utf-8")
-                words.append(f"trainers={trainers}:{name}")
-        self.ctl("import", "--rules", "tf-cnn-benchmarks", "--batch", "64", "--set", "pservers=2",
-                 "--store", self.store, *words)
+                words.append(f"pservers=2,trainers={trainers}:{name}")
+        self.ctl("import", "--rules", "tf-cnn-benchmarks", "--batch", "64", "--store", self.store, *words)
         self.assertIn("benchctl simulate prints what parameter servers cannot exceed", self.predict("--at", "16").stdout.replace("\n  ", " "))
         one = self.ctl("import", "--rules", "tf-cnn-benchmarks", "--batch", "64", "--store", self.store, "1-0.log").stdout.split()[0]
         self.assertIn("has no two numbers of workers with a throughput", self.predict(run=one, code=2).stderr)
