@@ -1,42 +1,116 @@
-/* See import.h. */
-#include "ctl/import/import.h"
-
+/* `benchctl import ARCHIVE`: files that `benchctl export` wrote, checked and stored as runs. */
 #include <errno.h>
-#include <stdlib.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 
-#include <jansson.h>
-
-#include "base/mem.h"
 #include "base/str.h"
+#include "base/text.h"
+#include "base/whole_file.h"
 #include "bucket/bucket.h"
 #include "core/json_field.h"
-#include "ctl/import/archive_file.h"
+#include "ctl/import/import.h"
 #include "ctl/local/local_store.h"
+#include "ctl/runs/find.h"
 #include "ctl/runs/show.h"
 #include "load/archive_run.h"
 #include "report/json_text.h"
 
-static enum exit_code put_failed(int r, const struct err *err)
+#define PREFIX "sha256:"
+#define MIN_DIGITS 8
+
+/* ---- an archive ---- */
+
+/* A file, or what a URL leads to. */
+static int read_bytes(const char *path, struct buf *ret, struct err *err)
 {
-    return r == -EEXIST
-               ? cli_error(EXIT_USAGE,
-                           "delete that run first, or choose another file with --store sqlite:FILE",
-                           "%s", err->msg)
-               : cli_error(local_store_exit_code(r), NULL, "%s", err->msg);
+    if (!bucket_is_url(path)) {
+        return file_read(path, ARCHIVE_MAX_BYTES, ret, err);
+    }
+    const char *name = file_last_part(path);
+    _cleanup_(freep) char *parent = xstrndup(path, (size_t)(name - path));
+    _cleanup_(bucket_freep) struct bucket *b = NULL;
+    const int r = bucket_open(parent, getenv, &b, err);
+    return r < 0 ? r : bucket_get(b, name, ARCHIVE_MAX_BYTES, ret, err);
 }
 
-static enum exit_code store_run(const struct cli *cli, const struct archive *a,
+enum exit_code archive_open(const char *path, struct archive *ret, struct loaded_run *ret_run)
+{
+    _cleanup_(buf_done) struct buf file = BUF_INIT;
+    struct archive a = {0};
+    struct loaded_run run = {0};
+    struct err err = {0};
+    int r = read_bytes(path, &file, &err);
+    if (r < 0) {
+        _cleanup_(freep) char *fix =
+            file_fix(r, path, "write an archive with: benchctl export RUN");
+        return cli_error(r == -ENOENT   ? EXIT_NOT_FOUND
+                         : r == -EINVAL ? EXIT_USAGE
+                         : r == -E2BIG  ? EXIT_ARCHIVE
+                                        : EXIT_LOCAL_RESOURCE,
+                         fix, "%s", err.msg);
+    }
+    r = archive_read(file.data, file.len, ARCHIVE_MAX_BYTES, &a, &err);
+    buf_done(&file); /* the checks need memory, too */
+    r = r < 0 ? r : archive_run_load(&a, &run, &err);
+    r = r < 0 ? r : archive_run_check(&a, &run, &err);
+    if (r < 0) {
+        char text[ERR_MSG_SIZE]; /* names in it may be anybody's */
+        text_put(text, sizeof(text), "%s", err.msg);
+        loaded_run_done(&run);
+        archive_done(&a);
+        return cli_error(EXIT_ARCHIVE,
+                         r == -EPROTONOSUPPORT
+                             ? "install a newer benchctl"
+                             : "get the file once more from where it was exported",
+                         "%s: %s", path, text);
+    }
+    *ret = a;
+    *ret_run = run;
+    return EXIT_OK;
+}
+
+/* `typed` may begin with "sha256:", and be cut after 8 digits or more. */
+static enum exit_code check_digest(const char *path, const char *digest, const char *typed)
+{
+    const char *digits = str_has_prefix(typed, PREFIX) ? typed + strlen(PREFIX) : typed;
+    const size_t len = strlen(digits);
+    if (len < MIN_DIGITS || len >= ARCHIVE_SHA256_SIZE ||
+        strspn(digits, "0123456789abcdef") != len) {
+        return cli_error(EXIT_USAGE, "write sha256: and at least 8 of its 64 digits",
+                         "'%s' is not a digest", typed);
+    }
+    return str_has_prefix(digest, digits)
+               ? EXIT_OK
+               : cli_error(EXIT_ARCHIVE, "this is another archive, or it was changed",
+                           "%s: its digest is sha256:%s, not %s", path, digest, typed);
+}
+
+static enum exit_code store_run(struct store *s, const struct archive *a,
                                 const struct loaded_run *run)
 {
-    _cleanup_(store_closep) struct store *s = NULL;
     struct err err = {0};
-    enum exit_code code = local_store_open(cli, true, &s);
-    if (code != EXIT_OK) {
-        return code;
-    }
     const int r = archive_store_put(s, a, run, &err);
-    return r < 0 ? put_failed(r, &err) : EXIT_OK;
+    return r >= 0 ? EXIT_OK
+           : r == -EEXIST
+               ? cli_error(EXIT_USAGE,
+                           "delete that run first, or choose another file with --store sqlite:FILE",
+                           "%s", err.msg)
+               : cli_error(local_store_exit_code(r), NULL, "%s", err.msg);
+}
+
+static enum exit_code store_and_show(const struct cli *cli, const struct archive *a,
+                                     const struct loaded_run *run)
+{
+    _cleanup_(store_closep) struct store *s = NULL;
+    enum exit_code code = local_store_open(cli, true, &s);
+    code = code == EXIT_OK ? store_run(s, a, run) : code;
+    if (code == EXIT_OK) {
+        _cleanup_(freep) char *url = local_store_url(cli);
+        cli_note(cli, "run/%s imported into %s", run->row.name, url);
+        code = show_sheet(cli, sheet_points, run->result);
+    }
+    return code;
 }
 
 /* ---- --dry-run ---- */
@@ -54,42 +128,26 @@ static enum exit_code check_dry_run(const struct cli *cli)
     return EXIT_OK;
 }
 
-static enum exit_code check_digest(const char *path, const char *digest, const char *typed)
-{
-    if (!archive_is_digest(typed)) {
-        return cli_error(EXIT_USAGE, "write sha256: and at least 8 of its 64 digits",
-                         "'%s' is not a digest", typed);
-    }
-    return archive_digest_matches(digest, typed)
-               ? EXIT_OK
-               : cli_error(EXIT_ARCHIVE, "this is another archive, or it was changed",
-                           "%s: its digest is sha256:%s, not %s", path, digest, typed);
-}
-
-static void put_json(const struct archive *a, const char *path, struct buf *out)
-{
-    json_t *members =
-        JSON_ARRAY_OF(vec_each (const struct archive_member, m, &a->members),
-                      json_pack("{s:s, s:I}", "name", m->name, "bytes", (json_int_t)m->data.len));
-    _cleanup_(freep) char *digest = xasprintf("sha256:%s", a->digest);
-    json_text_put(json_pack("{s:s, s:s, s:o, s:s, s:o, s:o, s:o}", "apiVersion",
-                            "benchd.io/v1alpha1", "kind", "VerifiedArchive", "file",
-                            json_text_or_null(path), "digest", digest, "run",
-                            json_text_or_null(a->run), "program", json_text_or_null(a->program),
-                            "members", members),
-                  out);
-}
-
 static enum exit_code show_archive(const struct cli *cli, const struct archive *a, const char *path)
 {
     struct buf out = BUF_INIT;
+    _cleanup_(freep) char *digest = xasprintf(PREFIX "%s", a->digest);
     if (cli_output_is(cli, "json")) {
-        put_json(a, path, &out);
+        json_t *members = JSON_ARRAY_OF(
+            vec_each (const struct archive_member, m, &a->members),
+            json_pack("{s:s, s:I}", "name", m->name, "bytes", (json_int_t)m->data.len));
+        json_text_put(
+            JSON_OBJECT_OF({"apiVersion", json_string("benchd.io/v1alpha1")},
+                           {"kind", json_string("VerifiedArchive")},
+                           {"file", json_text_or_null(path)}, {"digest", json_string(digest)},
+                           {"run", json_text_or_null(a->run)},
+                           {"program", json_text_or_null(a->program)}, {"members", members}),
+            &out);
     } else {
         buf_printf(&out,
-                   "sha256:%s  %s\nrun/%s: %zu members are as they were written by %s; the tables "
+                   "%s  %s\nrun/%s: %zu members are as they were written by %s; the tables "
                    "follow from the records\n",
-                   a->digest, path, a->run, a->members.len, a->program);
+                   digest, path, a->run, a->members.len, a->program);
     }
     return show_text(&out);
 }
@@ -108,22 +166,17 @@ static enum exit_code import_next(const struct cli *cli, struct store *s, const 
 {
     _cleanup_(archive_done) struct archive a = {0};
     _cleanup_(loaded_run_done) struct loaded_run run = {0};
-    struct err err = {0};
     struct run_brief brief;
-    const enum exit_code code = archive_file_open(path, &a, &run);
+    enum exit_code code = archive_open(path, &a, &run);
     if (code != EXIT_OK) {
         return code;
     }
-    if (s->ops->get_brief(s, run.row.uid, &brief, NULL) >= 0) {
-        cli_note(cli, "run/%s is already stored", run.row.name);
-        return EXIT_OK;
+    const bool is_stored = s->ops->get_brief(s, run.row.uid, &brief, NULL) >= 0;
+    code = is_stored ? EXIT_OK : store_run(s, &a, &run);
+    if (code == EXIT_OK) {
+        cli_note(cli, "run/%s %s", run.row.name, is_stored ? "is already stored" : "imported");
     }
-    const int r = archive_store_put(s, &a, &run, &err);
-    if (r < 0) {
-        return put_failed(r, &err);
-    }
-    cli_note(cli, "run/%s imported", run.row.name);
-    return EXIT_OK;
+    return code;
 }
 
 /* One that cannot be imported does not stop the others; the first error is the exit code. */
@@ -157,35 +210,43 @@ static enum exit_code import_all(const struct cli *cli, const char *url)
 
 /* ---- the verb ---- */
 
+/* False also if the file cannot be read. */
+static bool is_zstd(const char *path)
+{
+    static const char magic[] = "\x28\xb5\x2f\xfd";
+    char begin[sizeof(magic) - 1];
+    FILE *file = fopen(path, "rbe");
+    const bool is_one = file != NULL && fread(begin, sizeof(begin), 1, file) == 1 &&
+                        memcmp(begin, magic, sizeof(begin)) == 0;
+    if (file != NULL) {
+        (void)fclose(file); /* it was only read */
+    }
+    return is_one;
+}
+
 bool archive_import_is_meant(const struct cli *cli)
 {
     const char *word = cli->args.words[0];
     return args_has(&cli->args, "dry-run") || bucket_is_url(word) ||
            (cli->args.n_words <= 2 && !args_has(&cli->args, "rules") &&
-            (archive_file_looks_like_one(word) || is_place_of_many(word)));
+            (is_zstd(word) || is_place_of_many(word)));
 }
 
 enum exit_code archive_import(const struct cli *cli)
 {
     const char *path = cli->args.words[0];
-    if (!args_has(&cli->args, "dry-run") && is_place_of_many(path)) {
+    const bool is_dry_run = args_has(&cli->args, "dry-run");
+    if (!is_dry_run && is_place_of_many(path)) {
         return import_all(cli, path);
     }
-    const bool is_dry_run = args_has(&cli->args, "dry-run");
     _cleanup_(archive_done) struct archive a = {0};
     _cleanup_(loaded_run_done) struct loaded_run run = {0};
     enum exit_code code = is_dry_run ? check_dry_run(cli) : EXIT_OK;
-    code = code == EXIT_OK ? archive_file_open(path, &a, &run) : code;
+    code = code == EXIT_OK ? archive_open(path, &a, &run) : code;
     if (code == EXIT_OK && cli->args.n_words > 1) {
         code = check_digest(path, a.digest, cli->args.words[1]);
     }
-    if (code == EXIT_OK) {
-        code = is_dry_run ? show_archive(cli, &a, path) : store_run(cli, &a, &run);
-    }
-    if (code == EXIT_OK && !is_dry_run) {
-        _cleanup_(freep) char *url = local_store_url(cli);
-        cli_note(cli, "run/%s imported into %s", run.row.name, url);
-        code = show_sheet(cli, sheet_points, run.result);
-    }
-    return code;
+    return code != EXIT_OK ? code
+           : is_dry_run    ? show_archive(cli, &a, path)
+                           : store_and_show(cli, &a, &run);
 }

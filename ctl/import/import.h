@@ -10,12 +10,13 @@
 
 #include <jansson.h>
 
-#include "ctl/cli/cli.h"
 #include "core/phase.h"
+#include "ctl/runs/backend.h"
 #include "logparse/parser.h"
 #include "logparse/suggest.h"
 #include "run/capture.h"
 #include "spec/run_def.h"
+#include "store/archive.h"
 
 #define IMPORT_STDIN "-"
 #define IMPORT_LOG_BYTES ((size_t)64 << 20) /* that are stored of a log, as of a live replica */
@@ -72,6 +73,9 @@ void import_done(struct import *im);
 enum exit_code import_logs(const struct cli *cli);
 /* A round of MLPerf Training becomes a run for each of its series (docs/import.md). */
 enum exit_code import_mlperf(const struct cli *cli);
+/* Reads an archive and checks all of it: digests, members, and what follows from the records.
+ * EXIT_OK, or prints the error: EXIT_ARCHIVE if it is damaged, or not what it says. */
+enum exit_code archive_open(const char *path, struct archive *ret, struct loaded_run *ret_run);
 /* Is the argument an archive or a place of archives, or is there --dry-run? */
 bool archive_import_is_meant(const struct cli *cli);
 /* Stores the run of an archive on this machine, and prints its tables. Nothing is stored unless all

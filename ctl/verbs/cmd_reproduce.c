@@ -12,7 +12,7 @@
 #include "config.h"
 #include "core/json_field.h"
 #include "ctl/cli/this_machine.h"
-#include "ctl/import/archive_file.h"
+#include "ctl/import/import.h"
 #include "ctl/runs/history.h"
 #include "ctl/runs/show.h"
 #include "ctl/verbs/verbs.h"
@@ -179,21 +179,12 @@ static enum exit_code repeat(const struct cli *cli, const struct archive *a, str
     return code;
 }
 
-static enum exit_code compare(const struct cli *cli, struct backend *b,
-                              struct loaded_run two[static 2])
-{
-    const struct compare_params params = {.threshold_ratio = COMPARE_THRESHOLD_RATIO};
-    struct comparison *comparison = NULL;
-    enum exit_code code = history_compare(b, two, params, &comparison);
-    code = code == EXIT_OK ? show_comparison(cli, comparison) : code;
-    comparison_free(comparison);
-    return code;
-}
-
 /* `two[0]` is the archive's, `two[1]` is filled. */
 static enum exit_code run_again(const struct cli *cli, const struct archive *a,
                                 struct loaded_run two[static 2])
 {
+    const struct compare_params params = {.threshold_ratio = COMPARE_THRESHOLD_RATIO};
+    struct comparison *comparison = NULL;
     struct cli sub;
     _cleanup_(backend_freep) struct backend *b = NULL;
     _cleanup_(freep) char *name = NULL;
@@ -202,7 +193,9 @@ static enum exit_code run_again(const struct cli *cli, const struct archive *a,
     if (name != NULL && (ran == EXIT_OK || ran == EXIT_RUN_FAILED || ran == EXIT_THRESHOLD)) {
         code = b->ops->load_run(b, name, &two[1]);
         code = code == EXIT_OK ? loaded_run_check(cli, &two[1]) : code;
-        code = code == EXIT_OK ? compare(cli, b, two) : code;
+        code = code == EXIT_OK ? history_compare(b, two, params, &comparison) : code;
+        code = code == EXIT_OK ? show_comparison(cli, comparison) : code;
+        comparison_free(comparison);
         code = ran == EXIT_OK ? code : ran;
     }
     return code;
@@ -212,7 +205,7 @@ static enum exit_code run(struct cli *cli)
 {
     _cleanup_(archive_done) struct archive a = {0};
     struct loaded_run two[2] = {0};
-    enum exit_code code = archive_file_open(cli->args.words[0], &a, &two[0]);
+    enum exit_code code = archive_open(cli->args.words[0], &a, &two[0]);
     code = code == EXIT_OK ? describe(cli, &a, &two[0]) : code;
     if (code == EXIT_OK && !args_has(&cli->args, "dry-run")) {
         code = run_again(cli, &a, two);
