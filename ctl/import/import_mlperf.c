@@ -1,18 +1,36 @@
-/* benchctl import --mlperf: a round of MLPerf Training becomes a run for each of its series. */
+/* benchctl import --mlperf: a round of MLPerf Training becomes a run for each of its series. What a
+ * series is, docs/import.md says. Edge file: reads folders and the files that describe systems. */
 #include <errno.h>
+#include <glob.h>
 #include <inttypes.h>
+#include <math.h>
+#include <string.h>
 
 #include "base/str.h"
 #include "base/vec_walk.h"
+#include "base/whole_file.h"
 #include "core/json_field.h"
-#include "ctl/import/import_series.h"
+#include "ctl/import/import.h"
 #include "ctl/runs/show.h"
 #include "result/figure_json.h"
 #include "spec/name.h"
+#include "spec/spec.h"
+
+#define LOGS "/*/results/*/*/result_[0-9]*.txt"
+#define SYSTEM_BYTES_MAX ((size_t)1 << 20)
+
+struct mlperf_entry { /* a benchmark on a system: a folder of logs; all owned */
+    char *submitter, *system, *benchmark;
+    json_t *environment;  /* as a run records it; null where the system does not say it */
+    int64_t accelerators; /* 0 if it is unknown */
+    VEC(struct import_trial) trials; /* one for each log, in the order of their numbers */
+    char *series;                    /* equal texts are one series */
+    bool is_alone;                   /* another entry of its series has the same size */
+};
 
 struct mlperf_import {
     const struct cli *cli;
-    struct mlperf_round round;
+    VEC(struct mlperf_entry) entries;
     struct table *table;                 /* a row a run; owned */
     json_t *runs;                        /* the same; owned */
     json_t *refused;                     /* {why: number of logs}; owned */
@@ -24,6 +42,182 @@ struct mlperf_run {
     VEC(struct mlperf_entry *) entries; /* with a log that counts; borrowed; the smallest first */
     unsigned basis;                     /* what its figures follow from; 0 if it is not known yet */
 };
+
+static void entry_done(struct mlperf_entry *e)
+{
+    vec_done_each(&e->trials, import_trial_done);
+    free(e->submitter);
+    free(e->system);
+    free(e->benchmark);
+    free(e->series);
+    json_decref(e->environment);
+}
+
+/* ---- what a system is ---- */
+
+/* 0: it does not say a whole number. */
+static int64_t count_of(const json_t *system, const char *key)
+{
+    const double n = mllog_number(json_object_get(system, key));
+    return n >= 1 && n <= SPEC_MAX_IMPORTED && n == floor(n) ? (int64_t)n : 0;
+}
+
+static json_t *text_of(const json_t *system, const char *key)
+{
+    const char *text = json_string_value(json_object_get(system, key));
+    return json_text_or_null(text == NULL || text[0] == '\0' ? NULL : text);
+}
+
+/* A file that is absent or no JSON says nothing. */
+static void read_system(const char *path, struct mlperf_entry *e)
+{
+    _cleanup_(buf_done) struct buf raw = BUF_INIT, text = BUF_INIT;
+    struct err err = {0};
+    if (file_read(path, SYSTEM_BYTES_MAX, &raw, &err) >= 0) {
+        buf_put_utf8(&text, buf_cstr(&raw), SYSTEM_BYTES_MAX);
+    }
+    json_auto_t *system = json_loads(buf_cstr(&text), 0, NULL);
+    e->environment = JSON_OBJECT_OF({"accelerator", text_of(system, "accelerator_model_name")},
+                                    {"framework", text_of(system, "framework")},
+                                    {"cpu_model", text_of(system, "host_processor_model_name")},
+                                    {"system", json_text_or_null(e->system)});
+    const int64_t all =
+        count_of(system, "number_of_nodes") * count_of(system, "accelerators_per_node");
+    e->accelerators = all <= SPEC_MAX_IMPORTED ? all : 0;
+}
+
+/* ---- folders ---- */
+
+/* The n-th part of a path; owned. */
+static char *part_of(const char *path, int n)
+{
+    for (; n > 0; n--) {
+        path = strchr(path, '/') + 1;
+    }
+    return xstrndup(path, strcspn(path, "/"));
+}
+
+static void add_entry(const char *folder, const char *log, struct mlperf_import *im)
+{
+    const char *rest = log + strlen(folder) + 1;
+    struct mlperf_entry *e = vec_push(&im->entries);
+    *e = (struct mlperf_entry){.submitter = part_of(rest, 0),
+                               .system = part_of(rest, 2), /* after "results" */
+                               .benchmark = part_of(rest, 3)};
+    _cleanup_(freep) char *about =
+        xasprintf("%s/%s/systems/%s.json", folder, e->submitter, e->system);
+    read_system(about, e);
+}
+
+/* result_2 is before result_10. */
+static int compare_paths(const void *a, const void *b)
+{
+    return strverscmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* SUBMITTER/results/SYSTEM/BENCHMARK/result_N.txt and SUBMITTER/systems/SYSTEM.json. */
+static enum exit_code list_logs(struct mlperf_import *im)
+{
+    const char *folder = im->cli->args.words[0];
+    _cleanup_(buf_done) struct buf pattern = BUF_INIT;
+    for (const char *at = folder; *at != '\0'; at++) { /* a name may have what a pattern has */
+        buf_printf(&pattern, "\\%c", *at);
+    }
+    buf_puts(&pattern, LOGS);
+    glob_t found = {0};
+    if (glob(buf_cstr(&pattern), GLOB_NOSORT, NULL, &found) != 0) {
+        return cli_error(EXIT_NOT_FOUND,
+                         "name the folder of a round: it has a folder for each submitter",
+                         "%s: no log in %s", folder, &LOGS[1]);
+    }
+    qsort(found.gl_pathv, found.gl_pathc, sizeof(found.gl_pathv[0]), compare_paths);
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        const char *path = found.gl_pathv[i];
+        const size_t len = (size_t)(file_last_part(path) - path); /* of the folder */
+        if (i == 0 || strncmp(path, found.gl_pathv[i - 1], len) != 0) {
+            add_entry(folder, path, im);
+        }
+        struct import_trial *trial = vec_push(&im->entries.items[im->entries.len - 1].trials);
+        *trial = (struct import_trial){0};
+        *vec_push(&trial->logs) = import_log_new(path);
+    }
+    globfree(&found);
+    return EXIT_OK;
+}
+
+static bool has_name(const struct mlperf_entry *e, const char *name)
+{
+    return str_eq(e->submitter, name) || str_eq(e->system, name) || str_eq(e->benchmark, name);
+}
+
+/* Selects the entries that have one of the names as submitter, system or benchmark. */
+static enum exit_code select_named(struct mlperf_import *im)
+{
+    const char *const *names = im->cli->args.words + 1;
+    const size_t n_names = im->cli->args.n_words - 1;
+    for (size_t i = 0; i < n_names; i++) {
+        if (!vec_any(&im->entries, it, has_name(it, names[i]))) {
+            return cli_error(EXIT_USAGE, NULL, "%s: no submitter, system or benchmark is '%s'",
+                             im->cli->args.words[0], names[i]);
+        }
+    }
+    size_t n_selected = 0;
+    vec_each (struct mlperf_entry, e, &im->entries) {
+        if (n_names == 0 || array_any(names, n_names, it, has_name(e, *it))) {
+            im->entries.items[n_selected++] = *e;
+        } else {
+            entry_done(e);
+        }
+    }
+    im->entries.len = n_selected;
+    return EXIT_OK;
+}
+
+/* ---- series ---- */
+
+static int compare_entries(const void *a, const void *b)
+{
+    const struct mlperf_entry *x = a, *y = b;
+    const int by_series = strcmp(x->series, y->series);
+    const int64_t by_size = x->accelerators - y->accelerators;
+    return by_series != 0               ? by_series
+           : x->is_alone != y->is_alone ? x->is_alone - y->is_alone
+           : by_size != 0               ? (by_size > 0 ? 1 : -1)
+                                        : strcmp(x->system, y->system);
+}
+
+static const char *said(const struct mlperf_entry *e, const char *key)
+{
+    const char *text = json_string_value(json_object_get(e->environment, key));
+    return text == NULL ? "" : text;
+}
+
+/* The entries of a series are next to each other then, the smallest first. */
+static void sort_series(struct mlperf_import *im)
+{
+    vec_each (struct mlperf_entry, e, &im->entries) {
+        e->series = xasprintf("%s\n%s\n%s\n%s\n%s", e->benchmark, e->submitter,
+                              said(e, "accelerator"), said(e, "framework"), said(e, "cpu_model"));
+    }
+    vec_each (struct mlperf_entry, e, &im->entries) {
+        e->is_alone = vec_any(&im->entries, it,
+                              it != e && it->accelerators == e->accelerators &&
+                                  str_eq(it->series, e->series));
+    }
+    array_sort(im->entries.items, im->entries.len, sizeof(struct mlperf_entry), compare_entries);
+}
+
+/* After the last entry of the series that begins there. */
+static size_t series_end(const struct mlperf_import *im, size_t begin)
+{
+    const struct mlperf_entry *const all = im->entries.items;
+    size_t end = begin + 1;
+    while (end < im->entries.len && !all[end].is_alone &&
+           str_eq(all[end].series, all[begin].series)) {
+        end++;
+    }
+    return end;
+}
 
 /* ---- logs ---- */
 
@@ -159,7 +353,7 @@ static void show_run(struct mlperf_import *im, const struct mlperf_run *run, con
 static enum exit_code store_series(struct mlperf_import *im, size_t begin, size_t end)
 {
     _cleanup_(freep) char *name = NULL;
-    struct mlperf_entry *const all = im->round.entries.items;
+    struct mlperf_entry *const all = im->entries.items;
     struct mlperf_run run = {.im = {.cli = im->cli,
                                     .count = "workers",
                                     .exchange = NAME_UNKNOWN,
@@ -195,7 +389,7 @@ static void sheet_round(struct sheet *s, struct mlperf_import *im)
 {
     if (s->form == SHEET_JSON) {
         s->document = JSON_OBJECT_OF(
-            {"runs", json_incref(im->runs)}, {"entries", json_count(im->round.entries.len)},
+            {"runs", json_incref(im->runs)}, {"entries", json_count(im->entries.len)},
             {"entriesStored", json_count(im->n_entries)}, {"logsRead", json_count(im->n_logs)},
             {"logsRefused", json_incref(im->refused)});
         return;
@@ -205,8 +399,8 @@ static void sheet_round(struct sheet *s, struct mlperf_import *im)
         sheet_block(s, NULL);
     }
     sheet_line(s, NULL, "%zu of %zu entries are stored in %zu runs; %zu logs count, %zu do not%s",
-               im->n_entries, im->round.entries.len, json_array_size(im->runs), im->n_logs,
-               im->n_refused, im->n_refused == 0 ? "" : ":");
+               im->n_entries, im->entries.len, json_array_size(im->runs), im->n_logs, im->n_refused,
+               im->n_refused == 0 ? "" : ":");
     const char *why;
     json_t *number;
     json_object_foreach (im->refused, why, number) {
@@ -231,27 +425,22 @@ static enum exit_code check_options(const struct cli *cli)
 
 static enum exit_code import_round(struct mlperf_import *im)
 {
-    const struct args *args = &im->cli->args;
-    const char *folder = args->words[0];
-    struct err err = {0};
-    const int r = mlperf_round_read(folder, args->words + 1, args->n_words - 1, &im->round, &err);
-    if (r == -ENOENT) {
-        return cli_error(EXIT_NOT_FOUND,
-                         "name the folder of a round: it has a folder for each submitter", "%s: %s",
-                         folder, err.msg);
+    enum exit_code code = check_options(im->cli);
+    code = code == EXIT_OK ? list_logs(im) : code;
+    code = code == EXIT_OK ? select_named(im) : code;
+    if (code != EXIT_OK) {
+        return code;
     }
-    if (r < 0) {
-        return cli_error(EXIT_USAGE, NULL, "%s: %s", folder, err.msg);
-    }
-    enum exit_code code = EXIT_OK;
-    for (size_t i = 0, end; i < im->round.entries.len && code == EXIT_OK; i = end) {
-        end = mlperf_series_end(&im->round, i);
+    sort_series(im);
+    for (size_t i = 0, end; i < im->entries.len && code == EXIT_OK; i = end) {
+        end = series_end(im, i);
         code = store_series(im, i, end);
     }
     const enum exit_code shown =
         show_sheet(im->cli, sheet_round, im); /* what was stored before an error, too */
     if (code == EXIT_OK && json_array_size(im->runs) == 0) {
-        return cli_error(EXIT_USAGE, NULL, "%s: no log counts, so nothing is stored", folder);
+        return cli_error(EXIT_USAGE, NULL, "%s: no log counts, so nothing is stored",
+                         im->cli->args.words[0]);
     }
     return code == EXIT_OK ? shown : code;
 }
@@ -260,11 +449,10 @@ enum exit_code import_mlperf(const struct cli *cli)
 {
     struct mlperf_import im = {
         .cli = cli, .table = table_new(), .runs = json_array(), .refused = json_object()};
-    enum exit_code code = check_options(cli);
-    code = code == EXIT_OK ? import_round(&im) : code;
+    const enum exit_code code = import_round(&im);
     table_free(im.table);
     json_decref(im.runs);
     json_decref(im.refused);
-    mlperf_round_done(&im.round);
+    vec_done_each(&im.entries, entry_done);
     return code;
 }
