@@ -102,12 +102,12 @@ enum exit_code import_file_explain(int r, const char *path, const struct err *er
 
 /* ---- import_rule.c ---- */
 
-/* The rule that --rules names, or the shipped one that reads the first log. Prints the error. */
+/* The rule that --rules names, or the shipped one that reads the first log. With --write-rule, it
+ * writes one made of a line of the first log into a new file, and im->rule stays NULL. Prints the
+ * error. */
 enum exit_code import_choose_rule(struct import *im);
 /* A rule by its name, or by the name of a file. Prints the error. */
 enum exit_code import_load_rule(struct import *im, const char *name);
-/* Writes a rule made of a line of the first log into a new file, for --rules. Prints the error. */
-enum exit_code import_write_rule(const struct import *im, const char *path);
 /* A rule made of a line, as log_suggest_rule writes it, but none of an evaluation. */
 int import_suggest(const char *text, size_t len, const struct log_parser_params *who,
                    struct log_suggestion *ret, struct buf *out);

@@ -144,13 +144,12 @@ static enum exit_code show(const struct import *im, const char *name)
 static enum exit_code import_all(struct import *im)
 {
     _cleanup_(freep) char *name = NULL;
-    const char *rule = args_get(&im->cli->args, "write-rule", NULL);
     enum exit_code code = import_take_trials(im);
     code = code == EXIT_OK ? take_numbers(im) : code;
-    if (code == EXIT_OK && rule != NULL) {
-        return import_write_rule(im, rule);
-    }
     code = code == EXIT_OK ? import_choose_rule(im) : code;
+    if (code == EXIT_OK && im->rule == NULL) {
+        return EXIT_OK; /* one was written */
+    }
     code = code == EXIT_OK ? take_names(im) : code;
     code = code == EXIT_OK ? read_logs(im) : code;
     code = code == EXIT_OK ? import_define(im) : code;

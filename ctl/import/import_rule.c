@@ -88,12 +88,14 @@ enum exit_code import_load_rule(struct import *im, const char *name)
     return cli_error(EXIT_USAGE, fix, "no log rule '%s' ships", name);
 }
 
-/* ---- a rule by the first log ---- */
+/* ---- the first log ---- */
 
 struct first {
     const char *path; /* borrowed */
     struct buf text;  /* its first bytes; owned */
     struct log_parser_params who;
+    bool is_read; /* by a rule that ships: */
+    struct log_guess guess;
 };
 
 static void take_first_bytes(void *ctx, const char *data, size_t len)
@@ -103,6 +105,8 @@ static void take_first_bytes(void *ctx, const char *data, size_t len)
     buf_append(text, data, len < room ? len : room);
 }
 
+/* The shipped rule for it is the one whose figure the pace of its lines confirms, or that reads
+ * most lines. */
 static enum exit_code read_first(const struct import *im, struct first *ret)
 {
     const struct import_trial *trial = im->trials.items;
@@ -112,8 +116,18 @@ static enum exit_code read_first(const struct import *im, struct first *ret)
     }
     struct import_file file;
     struct err err = {0};
-    const int r = import_file_read(ret->path, take_first_bytes, &ret->text, &file, &err);
-    return r < 0 ? import_file_explain(r, ret->path, &err) : EXIT_OK;
+    int r = import_file_read(ret->path, take_first_bytes, &ret->text, &file, &err);
+    if (r < 0) {
+        return import_file_explain(r, ret->path, &err);
+    }
+    struct log_guess *const guess = &ret->guess;
+    r = log_guess_rule(buf_cstr(&ret->text), ret->text.len, &ret->who, guess);
+    ret->is_read = r == 0;
+    return r != -EBADMSG
+               ? EXIT_OK
+               : cli_error(EXIT_USAGE, import_remedy(guess->verdict == LOG_VERDICT_WITHHELD),
+                           "%s: no figure by the log rule %s, which reads %" PRIu64 " lines: %s",
+                           ret->path, guess->rule, guess->n_lines, guess->why);
 }
 
 /* No rule reads the log: a sign of why, or the line that most of its lines are like. */
@@ -136,37 +150,6 @@ static enum exit_code explain_unread(const struct first *first)
     }
     return cli_error(EXIT_USAGE, fix == NULL ? RULES_FIX : fix,
                      "%s: no log rule that ships finds a figure; %s", first->path, buf_cstr(&why));
-}
-
-/* The rule whose figure the pace of the lines confirms, or the one that reads most lines. */
-static enum exit_code guess_rule(struct import *im, const struct first *first)
-{
-    struct log_guess guess;
-    const int r = log_guess_rule(buf_cstr(&first->text), first->text.len, &first->who, &guess);
-    if (r == -EBADMSG) {
-        return cli_error(EXIT_USAGE, import_remedy(guess.verdict == LOG_VERDICT_WITHHELD),
-                         "%s: no figure by the log rule %s, which reads %" PRIu64 " lines: %s",
-                         first->path, guess.rule, guess.n_lines, guess.why);
-    }
-    if (r < 0) {
-        return explain_unread(first);
-    }
-    cli_note(im->cli, "%s: read by the log rule %s; --rules names another", first->path,
-             guess.rule);
-    return import_load_rule(im, guess.rule);
-}
-
-enum exit_code import_choose_rule(struct import *im)
-{
-    const char *name = args_get(&im->cli->args, "rules", NULL);
-    if (name != NULL) {
-        return import_load_rule(im, name);
-    }
-    struct first first;
-    enum exit_code code = read_first(im, &first);
-    code = code == EXIT_OK ? guess_rule(im, &first) : code;
-    buf_done(&first.text);
-    return code;
 }
 
 /* ---- a rule for its lines ---- */
@@ -194,14 +177,9 @@ static enum exit_code write_rule(const struct import *im, const struct first *fi
 {
     _cleanup_(buf_done) struct buf rule = BUF_INIT, text = BUF_INIT;
     struct log_suggestion s;
-    struct log_guess guess;
-    const int r_known =
-        log_guess_rule(buf_cstr(&first->text), first->text.len, &first->who, &guess);
-    if (r_known == -EBADMSG || (r_known == 0 && first->who.trainers <= 1)) {
-        return cli_error(EXIT_USAGE,
-                         r_known == 0 ? "leave out --write-rule"
-                                      : "leave it out to see what is wrong with the log",
-                         "%s: the log rule %s ships and reads it", first->path, guess.rule);
+    if (first->is_read && first->who.trainers <= 1) {
+        return cli_error(EXIT_USAGE, "leave out --write-rule",
+                         "%s: the log rule %s ships and reads it", first->path, first->guess.rule);
     }
     if (import_suggest(buf_cstr(&first->text), first->text.len, &first->who, &s, &rule) < 0) {
         return explain_unread(first);
@@ -222,11 +200,30 @@ static enum exit_code write_rule(const struct import *im, const struct first *fi
     return EXIT_OK;
 }
 
-enum exit_code import_write_rule(const struct import *im, const char *path)
+/* ---- the choice ---- */
+
+static enum exit_code take_guess(struct import *im, const struct first *first)
 {
+    if (!first->is_read) {
+        return explain_unread(first);
+    }
+    cli_note(im->cli, "%s: read by the log rule %s; --rules names another", first->path,
+             first->guess.rule);
+    return import_load_rule(im, first->guess.rule);
+}
+
+enum exit_code import_choose_rule(struct import *im)
+{
+    const char *name = args_get(&im->cli->args, "rules", NULL);
+    const char *written = args_get(&im->cli->args, "write-rule", NULL);
+    if (name != NULL && written == NULL) {
+        return import_load_rule(im, name);
+    }
     struct first first;
     enum exit_code code = read_first(im, &first);
-    code = code == EXIT_OK ? write_rule(im, &first, path) : code;
+    if (code == EXIT_OK) {
+        code = written != NULL ? write_rule(im, &first, written) : take_guess(im, &first);
+    }
     buf_done(&first.text);
     return code;
 }
