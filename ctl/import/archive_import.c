@@ -99,20 +99,6 @@ static enum exit_code store_run(struct store *s, const struct archive *a,
                : cli_error(local_store_exit_code(r), NULL, "%s", err.msg);
 }
 
-static enum exit_code store_and_show(const struct cli *cli, const struct archive *a,
-                                     const struct loaded_run *run)
-{
-    _cleanup_(store_closep) struct store *s = NULL;
-    enum exit_code code = local_store_open(cli, true, &s);
-    code = code == EXIT_OK ? store_run(s, a, run) : code;
-    if (code == EXIT_OK) {
-        _cleanup_(freep) char *url = local_store_url(cli);
-        cli_note(cli, "run/%s imported into %s", run->row.name, url);
-        code = show_sheet(cli, sheet_points, run->result);
-    }
-    return code;
-}
-
 /* ---- --dry-run ---- */
 
 static enum exit_code check_dry_run(const struct cli *cli)
@@ -246,7 +232,11 @@ enum exit_code archive_import(const struct cli *cli)
     if (code == EXIT_OK && cli->args.n_words > 1) {
         code = check_digest(path, a.digest, cli->args.words[1]);
     }
-    return code != EXIT_OK ? code
-           : is_dry_run    ? show_archive(cli, &a, path)
-                           : store_and_show(cli, &a, &run);
+    if (code != EXIT_OK || is_dry_run) {
+        return code != EXIT_OK ? code : show_archive(cli, &a, path);
+    }
+    _cleanup_(store_closep) struct store *s = NULL;
+    code = local_store_open(cli, true, &s);
+    code = code == EXIT_OK ? store_run(s, &a, &run) : code;
+    return code == EXIT_OK ? import_show(cli, run.row.name) : code;
 }

@@ -13,7 +13,6 @@
 #include "core/phase.h"
 #include "ctl/runs/backend.h"
 #include "logparse/parser.h"
-#include "logparse/suggest.h"
 #include "run/capture.h"
 #include "spec/run_def.h"
 #include "store/archive.h"
@@ -88,7 +87,7 @@ enum exit_code archive_import(const struct cli *cli);
 enum exit_code import_take_trials(struct import *im);
 int64_t import_count(const struct import *im, const struct import_trial *trial); /* who train */
 /* Is it the one that trains alone, without the servers of the others? It is their baseline. */
-bool import_is_single(const struct import *im, const struct import_trial *trial);
+bool import_is_single(const struct import_trial *trial);
 
 /* ---- import_file.c ---- */
 
@@ -108,9 +107,6 @@ enum exit_code import_file_explain(int r, const char *path, const struct err *er
 enum exit_code import_choose_rule(struct import *im);
 /* A rule by its name, or by the name of a file. Prints the error. */
 enum exit_code import_load_rule(struct import *im, const char *name);
-/* A rule made of a line, as log_suggest_rule writes it, but none of an evaluation. */
-int import_suggest(const char *text, size_t len, const struct log_parser_params *who,
-                   struct log_suggestion *ret, struct buf *out);
 /* What to do, with a rule made of a line; owned. NULL: no line is a figure for sure. */
 char *import_suggest_fix(const char *text, size_t len, const struct log_parser_params *who);
 /* What to do where a figure is withheld: its witnesses disagree, or the run is no result. */
@@ -120,7 +116,7 @@ const char *import_remedy(bool disagrees);
 
 struct import_log *import_log_new(const char *path);
 void import_log_free(struct import_log *l); /* NULL is fine */
-/* What the parser of a log of this trial is told, without the rule. */
+/* The parameters of the parser of a log of this trial. */
 struct log_parser_params import_params(const struct import *im, const struct import_trial *trial);
 /* Reads the file by the rule of `params` to its end. `is_only`: it is the only log of its trial. If
  * it has a figure that counts, it has a summary_line afterwards. Errors as of import_file_read. */
@@ -146,3 +142,5 @@ enum exit_code import_define(struct import *im);
 void import_make_rows(struct import *im);
 /* Stores the run, whole or not at all. EXIT_OK and its name (owned), or prints the error. */
 enum exit_code import_store(const struct import *im, char **ret_name);
+/* Notes that a run was stored, and prints its tables. */
+enum exit_code import_show(const struct cli *cli, const char *name);

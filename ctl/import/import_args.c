@@ -5,6 +5,7 @@
 #include "base/parse.h"
 #include "base/str.h"
 #include "base/vec_walk.h"
+#include "core/link.h"
 #include "ctl/import/import.h"
 #include "spec/name.h"
 #include "spec/spec.h"
@@ -35,25 +36,24 @@ int64_t import_count(const struct import *im, const struct import_trial *trial)
     return params_get(&trial->params, im->count)->i;
 }
 
-static bool has_no_servers(const struct import_trial *trial)
+bool import_is_single(const struct import_trial *trial)
 {
     const struct value *pservers = params_get(&trial->params, "pservers");
     return pservers != NULL && pservers->i == 0;
 }
 
-bool import_is_single(const struct import *im, const struct import_trial *trial)
-{
-    return has_no_servers(trial) && import_count(im, trial) == 1;
-}
-
 /* ---- an argument ---- */
 
-/* A name of the user's own has any text as its value; the definition's reader checks a link. */
+/* A name of the user's own has any text as its value. */
 static enum exit_code check_value(const char *pair, const char *name, const struct value *v)
 {
     const struct builtin *builtin = builtin_find(name);
-    if (builtin == NULL || builtin->max == 0) {
+    struct link link;
+    if (builtin == NULL || (builtin->max == 0 && !v->is_int && link_parse(v->s, &link) == 0)) {
         return EXIT_OK;
+    }
+    if (builtin->max == 0) {
+        return cli_error(EXIT_USAGE, "write for example link=1gbit", "'%s' is not a link", pair);
     }
     const int64_t min = str_eq(name, "pservers") ? 0 : builtin->min; /* 0 is a single node */
     return v->is_int && v->i >= min && v->i <= builtin->max
@@ -130,7 +130,7 @@ static enum exit_code check_count(const struct import *im, struct import_trial *
         return cli_error(EXIT_USAGE, "give one file for each, or one for all",
                          "'%s': %" PRId64 " files, but %s=%" PRId64, path, n.i, im->count, said->i);
     }
-    return !has_no_servers(trial) || import_is_single(im, trial)
+    return !import_is_single(trial) || import_count(im, trial) == 1
                ? EXIT_OK
                : cli_error(EXIT_USAGE,
                            "give it trainers=1, or leave out pservers where no log has servers",

@@ -3,7 +3,6 @@
 
 #include "base/str.h"
 #include "base/vec_walk.h"
-#include "core/json_field.h"
 #include "ctl/definition/definition.h"
 #include "ctl/import/import.h"
 #include "spec/spec.h"
@@ -30,7 +29,7 @@ static json_t *points_to_json(const struct import *im)
 {
     json_t *list = json_array();
     vec_each (const struct import_trial, it, &im->trials) {
-        if (find_trial(im, &it->params) == it && !import_is_single(im, it)) {
+        if (find_trial(im, &it->params) == it && !import_is_single(it)) {
             (void)json_array_append_new(list, params_to_json(&it->params)); /* grows in memory */
         }
     }
@@ -72,7 +71,7 @@ static bool has_with(const struct import *im, const struct import_trial *trial,
  * such log, one point is the baseline of all. */
 static json_t *baseline_to_json(const struct import *im)
 {
-    if (vec_any(&im->trials, it, import_is_single(im, it))) {
+    if (vec_any(&im->trials, it, import_is_single(it))) {
         return json_pack("{s:s}", "kind", "SingleNode");
     }
     const struct import_trial *base = smallest(im);
@@ -105,25 +104,30 @@ static json_t *parameters_to_json(const struct import *im, const char *role)
 
 static json_t *roles_to_json(const struct import *im, const char *role)
 {
-    json_t *roles = json_pack("{s:{s:{s:s}}}", role, "replicas", "from", im->count);
     const bool has_pservers = params_get(&im->trials.items[0].params, "pservers") != NULL;
-    JSON_ADD(json_object_get(roles, role),
-             {"devices", im->has_devices ? json_pack("{s:i}", "value", 1) : NULL});
-    JSON_ADD(roles, {"pserver",
-                     has_pservers ? json_pack("{s:{s:s}}", "replicas", "from", "pservers") : NULL});
-    return roles;
+    return json_pack("{s:{s:{s:s}, s:o*}, s:o*}", role, "replicas", "from", im->count, "devices",
+                     im->has_devices ? json_pack("{s:i}", "value", 1) : NULL, "pserver",
+                     has_pservers ? json_pack("{s:{s:s}}", "replicas", "from", "pservers") : NULL);
 }
 
 static json_t *workload_to_json(const struct import *im)
 {
     const struct flops *f = &im->flops;
-    json_t *workload = json_pack("{s:s, s:{s:s}, s:{s:s}}", "model", im->model, "dataset", "kind",
-                                 NAME_UNKNOWN, "exchange", "kind", im->exchange);
-    JSON_ADD(workload, {"batchSize", im->batch_size > 0 ? json_integer(im->batch_size) : NULL},
-             {"flops", f->parameters > 0 ? json_pack("{s:f, s:I}", "parameters", f->parameters,
-                                                     "sequence", (json_int_t)f->sequence)
-                                         : NULL});
-    return workload;
+    return json_pack("{s:s, s:{s:s}, s:{s:s}, s:o*, s:o*}", "model", im->model, "dataset", "kind",
+                     NAME_UNKNOWN, "exchange", "kind", im->exchange, "batchSize",
+                     im->batch_size > 0 ? json_integer(im->batch_size) : NULL, "flops",
+                     f->parameters > 0 ? json_pack("{s:f, s:I}", "parameters", f->parameters,
+                                                   "sequence", (json_int_t)f->sequence)
+                                       : NULL);
+}
+
+static json_t *measure_to_json(const struct import *im)
+{
+    const char *goal = im->goal.kind == GOAL_LOSS ? "loss" : "accuracy";
+    return json_pack("{s:I, s:o*, s:o*}", "steps", (json_int_t)im->steps, "warmupSteps",
+                     im->warmup_steps >= 0 ? json_integer(im->warmup_steps) : NULL,
+                     "timeToAccuracy",
+                     im->goal.kind != GOAL_NONE ? json_pack("{s:f}", goal, im->goal.value) : NULL);
 }
 
 static json_t *definition_to_json(const struct import *im)
@@ -135,18 +139,12 @@ static json_t *definition_to_json(const struct import *im)
         repeats = n > repeats ? n : repeats;
     }
     json_t *spec = json_pack(
-        "{s:s, s:[{s:s, s:s, s:O}], s:o, s:{s:o}, s:o, s:o, s:{s:I}, s:{s:I, s:s}}", "description",
-        "read from old logs, not measured by benchd", "systems", "name", im->system, "profile",
-        PROFILE_IMPORTED, "log", im->rule_json, "workload", workload_to_json(im), "sweep", "points",
-        points_to_json(im), "baseline", baseline_to_json(im), "roles", roles_to_json(im, role),
-        "measure", "steps", (json_int_t)im->steps, "repeats", "min", (json_int_t)repeats, "order",
-        "Sequential");
-    const char *goal = im->goal.kind == GOAL_LOSS ? "loss" : "accuracy";
-    JSON_ADD(json_object_get(spec, "measure"),
-             {"warmupSteps", im->warmup_steps >= 0 ? json_integer(im->warmup_steps) : NULL},
-             {"timeToAccuracy",
-              im->goal.kind != GOAL_NONE ? json_pack("{s:f}", goal, im->goal.value) : NULL});
-    JSON_ADD(spec, {"parameters", parameters_to_json(im, role)});
+        "{s:s, s:[{s:s, s:s, s:O}], s:o, s:{s:o}, s:o, s:o, s:o, s:{s:I, s:s}, s:o*}",
+        "description", "read from old logs, not measured by benchd", "systems", "name", im->system,
+        "profile", PROFILE_IMPORTED, "log", im->rule_json, "workload", workload_to_json(im),
+        "sweep", "points", points_to_json(im), "baseline", baseline_to_json(im), "roles",
+        roles_to_json(im, role), "measure", measure_to_json(im), "repeats", "min",
+        (json_int_t)repeats, "order", "Sequential", "parameters", parameters_to_json(im, role));
     return json_pack("{s:s, s:s, s:{s:s}, s:o}", "apiVersion", "benchd.io/v1alpha1", "kind",
                      "Benchmark", "metadata", "name", im->name, "spec", spec);
 }

@@ -5,8 +5,6 @@
 #include "base/vec_walk.h"
 #include "ctl/definition/definition.h"
 #include "ctl/import/import.h"
-#include "ctl/local/local_store.h"
-#include "ctl/runs/show.h"
 #include "result/result_build.h"
 #include "spec/log_rule.h"
 #include "spec/name.h"
@@ -20,8 +18,8 @@ static enum exit_code take_numbers(struct import *im)
 {
     const bool is_swept = params_get(&im->trials.items[0].params, "batch_size") != NULL;
     enum exit_code code = cli_take_number(im->cli, "batch", 1, BATCH_SIZE_MAX, &im->batch_size);
-    code =
-        code == EXIT_OK ? cli_take_number(im->cli, "warmup", 0, 1000000, &im->warmup_steps) : code;
+    code = code == EXIT_OK ? cli_take_number(im->cli, "warmup", 0, 1000000, &im->warmup_steps)
+                           : code;
     return code == EXIT_OK && is_swept && im->batch_size > 0
                ? cli_error(EXIT_USAGE, "remove --batch",
                            "batch_size and --batch both say the samples of a step")
@@ -127,20 +125,6 @@ static enum exit_code check_result(const struct import *im)
     return code;
 }
 
-static enum exit_code show(const struct import *im, const char *name)
-{
-    _cleanup_(store_closep) struct store *s = NULL;
-    struct loaded_run run;
-    _cleanup_(freep) char *url = local_store_url(im->cli);
-    cli_note(im->cli, "run/%s imported into %s", name, url);
-    enum exit_code code = local_store_open(im->cli, false, &s);
-    if (code == EXIT_OK && (code = local_store_load_run(im->cli, s, name, &run)) == EXIT_OK) {
-        code = show_sheet(im->cli, sheet_points, run.result);
-        loaded_run_done(&run);
-    }
-    return code;
-}
-
 static enum exit_code import_all(struct import *im)
 {
     _cleanup_(freep) char *name = NULL;
@@ -159,7 +143,7 @@ static enum exit_code import_all(struct import *im)
         code = check_result(im);
     }
     code = code == EXIT_OK ? import_store(im, &name) : code;
-    return code == EXIT_OK ? show(im, name) : code;
+    return code == EXIT_OK ? import_show(im->cli, name) : code;
 }
 
 enum exit_code import_logs(const struct cli *cli)

@@ -15,6 +15,7 @@
 #include "logparse/miss.h"
 #include "logparse/shipped_rules.h"
 #include "logparse/signs.h"
+#include "logparse/suggest.h"
 
 #define RULES_FIX "name one of docs/log-rules.md with --rules, or a file with one"
 #define GUESS_BYTES ((size_t)1 << 20) /* a rule is guessed from so much of the first log */
@@ -26,7 +27,8 @@ const char *import_remedy(bool disagrees)
                      : "give the log of a run that ended well, or a copy of its good lines";
 }
 
-int import_suggest(const char *text, size_t len, const struct log_parser_params *who,
+/* A rule made of a line, as log_suggest_rule writes it, but none of an evaluation. */
+static int suggest(const char *text, size_t len, const struct log_parser_params *who,
                    struct log_suggestion *ret, struct buf *out)
 {
     const int r = log_suggest_rule(text, len, who, ret, out);
@@ -42,7 +44,7 @@ char *import_suggest_fix(const char *text, size_t len, const struct log_parser_p
 {
     _cleanup_(buf_done) struct buf rule = BUF_INIT;
     struct log_suggestion suggestion;
-    return import_suggest(text, len, who, &suggestion, &rule) < 0
+    return suggest(text, len, who, &suggestion, &rule) < 0
                ? NULL
                : xasprintf("line %llu looks like one: --write-rule FILE writes a rule for such "
                            "lines, for example %s, and --rules FILE takes it",
@@ -181,7 +183,7 @@ static enum exit_code write_rule(const struct import *im, const struct first *fi
         return cli_error(EXIT_USAGE, "leave out --write-rule",
                          "%s: the log rule %s ships and reads it", first->path, first->guess.rule);
     }
-    if (import_suggest(buf_cstr(&first->text), first->text.len, &first->who, &s, &rule) < 0) {
+    if (suggest(buf_cstr(&first->text), first->text.len, &first->who, &s, &rule) < 0) {
         return explain_unread(first);
     }
     if (access(path, F_OK) == 0) {

@@ -10,6 +10,7 @@
 #include "ctl/import/import.h"
 #include "ctl/local/local.h"
 #include "ctl/local/local_store.h"
+#include "ctl/runs/show.h"
 
 /* ---- rows ---- */
 
@@ -151,4 +152,18 @@ enum exit_code import_store(const struct import *im, char **ret_name)
     }
     return r >= 0 || code != EXIT_OK ? code
                                      : cli_error(local_store_exit_code(r), NULL, "%s", err.msg);
+}
+
+enum exit_code import_show(const struct cli *cli, const char *name)
+{
+    _cleanup_(store_closep) struct store *s = NULL;
+    _cleanup_(freep) char *url = local_store_url(cli);
+    struct loaded_run run;
+    cli_note(cli, "run/%s imported into %s", name, url);
+    enum exit_code code = local_store_open(cli, false, &s);
+    if (code == EXIT_OK && (code = local_store_load_run(cli, s, name, &run)) == EXIT_OK) {
+        code = show_sheet(cli, sheet_points, run.result);
+        loaded_run_done(&run);
+    }
+    return code;
 }

@@ -47,7 +47,7 @@ const struct verb verb_import = {
                "point, the files are the logs of its trainers; one file may have the output of\n"
                "all. Arguments with the same values are repeats. The run is stored on this\n"
                "machine and marked as imported; results, compare, report and the other verbs\n"
-               "show it with --local. A file may be compressed by zstd; - is standard input.\n"
+               "show it with --local. gzip and zstd are read; - is standard input.\n"
                "\n"
                "--mlperf reads a checked-out round of mlcommons/training_results_vX. A run has\n"
                "the entries of one submitter, benchmark, accelerator, framework and CPU: a\n"
@@ -55,10 +55,10 @@ const struct verb verb_import = {
                "entries of a submitter, system or benchmark. A log that does not count is a\n"
                "failed trial with the reason; entries without a log that counts are left out.\n"
                "\n"
-               "Exit codes: 0 stored or checked, 2 wrong arguments or a log without a figure:\n"
-               "then nothing is stored, 3 no such file, 9 disk or store, 16 the archive is\n"
-               "damaged, or not what it says: the error names the first member that differs.\n"
-               "Exit code 2 also if the run of the archive is already stored.",
+               "Exit codes: 0 stored or checked; 2 wrong arguments, a log without a figure, or\n"
+               "an archive of a stored run: then nothing is stored; 3 no such file; 9 disk or\n"
+               "store; 16 the archive is damaged, or not what it says: the error names the\n"
+               "first member that differs.",
     VERB_OPTS(opts),
     .formats = SHOW_FORMATS,
     .min_words = 1,

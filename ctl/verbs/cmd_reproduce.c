@@ -136,43 +136,27 @@ static enum exit_code describe(const struct cli *cli, const struct archive *a,
 
 /* ---- the run ---- */
 
-/* A file with the definition, to be removed; owned. */
-static enum exit_code write_definition(const struct archive *a, char **ret)
-{
-    const char *folder = getenv("TMPDIR");
-    char *path = xasprintf("%s/benchctl-XXXXXX.json", folder == NULL ? "/tmp" : folder);
-    const struct buf *definition = archive_find(a, "definition.json");
-    const int fd = mkstemps(path, (int)strlen(".json"));
-    int r = fd < 0 ? -errno : 0;
-    if (fd >= 0) {
-        (void)close(fd); /* nothing was written */
-        r = file_replace(path, definition);
-    }
-    if (r < 0) {
-        const enum exit_code code =
-            cli_error(EXIT_LOCAL_RESOURCE, "set TMPDIR to a folder with room",
-                      "cannot write %s: %s", path, strerror(-r));
-        free(path);
-        return code;
-    }
-    *ret = path;
-    return EXIT_OK;
-}
-
 /* As `benchctl run FILE`, which prints the tables. */
 static enum exit_code repeat(const struct cli *cli, const struct archive *a, struct backend **ret,
                              struct cli *sub, char **ret_name)
 {
-    _cleanup_(freep) char *path = NULL;
-    enum exit_code code = write_definition(a, &path);
-    if (code != EXIT_OK) {
-        return code;
+    const char *folder = getenv("TMPDIR");
+    _cleanup_(freep) char *path =
+        xasprintf("%s/benchctl-XXXXXX.json", folder == NULL ? "/tmp" : folder);
+    const int fd = mkstemps(path, (int)strlen(".json"));
+    const int r = fd < 0 ? -errno : file_replace(path, archive_find(a, "definition.json"));
+    if (fd >= 0) {
+        (void)close(fd); /* nothing was written */
+    }
+    if (r < 0) {
+        return cli_error(EXIT_LOCAL_RESOURCE, "set TMPDIR to a folder with room",
+                         "cannot write %s: %s", path, strerror(-r));
     }
     const char *words[] = {path};
     *sub = *cli;
     sub->args.words = words;
     sub->args.n_words = 1;
-    code = backend_open(sub, ret);
+    enum exit_code code = backend_open(sub, ret);
     code = code == EXIT_OK ? (*ret)->ops->run(*ret, ret_name) : code;
     sub->args.words = cli->args.words;
     (void)unlink(path); /* the folder for temporary files is emptied anyway */

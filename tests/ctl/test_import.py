@@ -325,6 +325,7 @@ class Import(cli.CliCase):
             (["trainers=0:a.log"], "trainers must be a whole number from 1"),
             (["trainers=x:a.log"], "trainers must be a whole number from 1"),
             (["trainers=1,trainers=1:a.log"], "trainers has a value already"),
+            (["link=x,trainers=1:a.log"], "'link=x' is not a link"),
             (["Bad=1:a.log"], "Bad=1:a.log: No such file"),
             (["a=1,b:a.log"], "'b' is not NAME=VALUE"),
             (["gpu=:a.log"], "'gpu=' is not NAME=VALUE"),
