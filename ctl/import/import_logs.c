@@ -11,6 +11,7 @@
 #include "spec/spec.h"
 
 #define ALL_BYTES_MAX ((size_t)512 << 20)
+#define STEPS_MAX 1000000 /* of a definition, and of --warmup */
 
 /* ---- options ---- */
 
@@ -18,7 +19,7 @@ static enum exit_code take_numbers(struct import *im)
 {
     const bool is_swept = params_get(&im->trials.items[0].params, "batch_size") != NULL;
     enum exit_code code = cli_take_number(im->cli, "batch", 1, BATCH_SIZE_MAX, &im->batch_size);
-    code = code == EXIT_OK ? cli_take_number(im->cli, "warmup", 0, 1000000, &im->warmup_steps)
+    code = code == EXIT_OK ? cli_take_number(im->cli, "warmup", 0, STEPS_MAX, &im->warmup_steps)
                            : code;
     return code == EXIT_OK && is_swept && im->batch_size > 0
                ? cli_error(EXIT_USAGE, "remove --batch",
@@ -81,7 +82,8 @@ static enum exit_code read_log(struct import *im, const struct import_trial *tri
     if (reading->why != NULL && str_has_prefix(reading->why, "line ")) {
         cli_note(im->cli, "%s: %s", l->path, reading->why); /* a sign in few of its steps */
     }
-    im->steps = l->steps > im->steps ? l->steps : im->steps;
+    const int64_t steps = l->steps < STEPS_MAX ? l->steps : STEPS_MAX; /* its summary has them */
+    im->steps = steps > im->steps ? steps : im->steps;
     if (params.batch_size == 0 && l->batch > 0) {
         im->batch_size = (int64_t)l->batch; /* also of those that do not say it */
     }

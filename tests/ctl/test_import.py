@@ -116,6 +116,12 @@ class Import(cli.CliCase):
         self.assertIn("from 1 to 1000000", self.load(f"workers=1000001:{log}", rules="megatron", code=2).stderr)
         self.assertIn("from 1 to 2147483648", self.load(log, rules="megatron", batch=str(2**31 + 1), code=2).stderr)
 
+    def test_more_steps_than_a_definition_has(self):
+        self.put("long.log", "".join(f"step {i} 80 img/s\n" for i in range(1000020)))
+        trial = self.result("long.log", rules="torch-ddp")["points"][0]["trials"][0]
+        self.assertAlmostEqual(trial["throughput"]["value"], 80, places=6)
+        self.assertEqual(trial["replicas"]["items"][0]["summary"]["steps"], 1000010)
+
     def test_files_are_trainers(self):
         for i, rate in enumerate((16, 15, 14)):
             self.fluid(f"{i}.log", rate)
