@@ -2,8 +2,9 @@
  * (import_logs.c) and rounds of MLPerf Training (import_mlperf.c).
  *
  * Old logs take one way. The arguments become trials, each with its values and its logs
- * (import_args.c). A rule is chosen (import_rule.c) and reads each log (import_file.c, import_log.c).
- * The trials become points of a definition (import_def.c), and all of it a run (import_store.c). */
+ * (import_args.c). A rule is chosen (import_rule.c) and reads each log (import_file.c,
+ * import_log.c). The trials become points of a definition (import_def.c), and all of it a run
+ * (import_store.c). */
 #pragma once
 
 #include <stdint.h>
@@ -61,7 +62,7 @@ struct import {
     int64_t batch_size;    /* 0 if it is unknown, or if the points have their own */
     int64_t warmup_steps;  /* -1 if the command does not say */
     int64_t steps;         /* the most that a log has */
-    struct goal goal;      /* GOAL_NONE if there is none */
+    struct goal goal;      /* GOAL_NONE without a goal */
     struct flops flops;
     bool has_devices;    /* each who trains is one */
     struct run_def *def; /* owned */
@@ -83,7 +84,7 @@ enum exit_code archive_import(const struct cli *cli);
 
 /* ---- import_args.c ---- */
 
-/* The trials of the command line, whose logs are not read yet. Prints the error. */
+/* The trials of the command line; their logs are not read yet. Prints the error. */
 enum exit_code import_take_trials(struct import *im);
 int64_t import_count(const struct import *im, const struct import_trial *trial); /* who train */
 /* Is it the one that trains alone, without the servers of the others? It is their baseline. */
@@ -101,6 +102,8 @@ enum exit_code import_file_explain(int r, const char *path, const struct err *er
 
 /* ---- import_rule.c ---- */
 
+/* The parameters of the parser of a log of this trial. */
+struct log_parser_params import_params(const struct import *im, const struct import_trial *trial);
 /* The rule that --rules names, or the shipped one that reads the first log. With --write-rule, it
  * writes one made of a line of the first log into a new file, and im->rule stays NULL. Prints the
  * error. */
@@ -116,8 +119,6 @@ const char *import_remedy(bool disagrees);
 
 struct import_log *import_log_new(const char *path);
 void import_log_free(struct import_log *l); /* NULL is fine */
-/* The parameters of the parser of a log of this trial. */
-struct log_parser_params import_params(const struct import *im, const struct import_trial *trial);
 /* Reads the file by the rule of `params` to its end. `is_only`: it is the only log of its trial. If
  * it has a figure that counts, it has a summary_line afterwards. Errors as of import_file_read. */
 int import_log_read(struct import_log *l, const struct log_parser_params *params, size_t max_bytes,
@@ -132,8 +133,8 @@ void import_mark_work(struct import *im);
 
 /* ---- import_def.c ---- */
 
-/* Makes im->def, whose only system has the profile `imported`, so that no run of it can be started,
- * and assigns each trial to its point. Prints the error: a point has no log, or fewer than another. */
+/* Makes im->def and assigns each trial to its point. Its only system has the profile `imported`, so
+ * that no run of it can be started. Prints the error: a point has no log, or fewer than another. */
 enum exit_code import_define(struct import *im);
 
 /* ---- import_store.c ---- */

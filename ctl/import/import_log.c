@@ -35,18 +35,6 @@ void import_log_free(struct import_log *l)
 
 /* ---- the file ---- */
 
-struct log_parser_params import_params(const struct import *im, const struct import_trial *trial)
-{
-    const struct value *batch = params_get(&trial->params, "batch_size");
-    return (struct log_parser_params){
-        .role = str_eq(im->count, "workers") ? ROLE_WORKER : ROLE_TRAINER,
-        .batch_size = batch == NULL ? im->batch_size : batch->i,
-        .trainers = import_count(im, trial),
-        .warmup_steps = im->warmup_steps < 0 ? WARMUP_STEPS : im->warmup_steps,
-        .rule = im->rule,
-    };
-}
-
 static void on_figure(void *ctx, const struct log_figure *f)
 {
     struct import_log *l = ctx;
@@ -114,8 +102,8 @@ int import_log_read(struct import_log *l, const struct log_parser_params *params
 
 /* ---- no figure ---- */
 
-/* The batch, another warm-up, another rule, or one made of a line. Owned; NULL: no line looks like a
- * figure. */
+/* The batch, another warm-up, another rule, or one made of a line. Owned; NULL if no line looks
+ * like a figure. */
 static char *find_fix(struct import_log *l)
 {
     size_t len;

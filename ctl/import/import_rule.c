@@ -18,7 +18,20 @@
 #include "logparse/suggest.h"
 
 #define RULES_FIX "name one of docs/log-rules.md with --rules, or a file with one"
+#define WARMUP_STEPS 10               /* as the reader of definitions has it */
 #define GUESS_BYTES ((size_t)1 << 20) /* a rule is guessed from so much of the first log */
+
+struct log_parser_params import_params(const struct import *im, const struct import_trial *trial)
+{
+    const struct value *batch = params_get(&trial->params, "batch_size");
+    return (struct log_parser_params){
+        .role = str_eq(im->count, "workers") ? ROLE_WORKER : ROLE_TRAINER,
+        .batch_size = batch == NULL ? im->batch_size : batch->i,
+        .trainers = params_get(&trial->params, im->count)->i,
+        .warmup_steps = im->warmup_steps < 0 ? WARMUP_STEPS : im->warmup_steps,
+        .rule = im->rule,
+    };
+}
 
 const char *import_remedy(bool disagrees)
 {

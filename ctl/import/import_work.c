@@ -1,6 +1,6 @@
-/* What the logs state about the work that they did, such as "hidden_size ..... 6144". Sizes of
- * which the logs state other models, sequences or batches are not one curve. Whether another setting
- * changes the work of a step is not known, so those that differ are only named. */
+/* What the logs state about the work that they did, such as "hidden_size ..... 6144". Sizes are not
+ * one curve if their logs state other models, sequences or batches. Whether another setting changes
+ * the work of a step is not known, so those that differ are only named. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -14,7 +14,8 @@
 
 #define MAX_SETTINGS 256 /* of a log */
 
-/* The last words of the names of settings that are the work; of the last two any word is a value. */
+/* The last words of the names of settings that are the work. The values of the last two names are
+ * words, and those of the others are whole numbers. */
 static const char *const work_names[] = {
     "global_batch_size", "hidden_size", "layers",     "heads",      "n_layer", "n_head", "n_embd",
     "seq_length",        "seq_len",     "block_size", "model_name", "arch"};

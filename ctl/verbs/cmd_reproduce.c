@@ -23,8 +23,8 @@
 
 /* ---- what differs ---- */
 
-/* "differs  kernel: 6.1.0-34 -> 6.1.0-37". `here` is NULL in a cluster, whose machines are known
- * once they have reported. Returns true if the fact differs or is unknown. */
+/* "differs  kernel: 6.1.0-34 -> 6.1.0-37". `here` is NULL in a cluster: its machines are
+ * known once they have reported. Returns true if the fact differs or is unknown. */
 static bool put_fact(struct buf *out, const char *what, const char *recorded, const char *here)
 {
     char a[TEXT_SIZE], b[TEXT_SIZE]; /* environments may be anybody's */
