@@ -376,14 +376,16 @@ class Import(cli.CliCase):
         """A batch of the job may grow with the workers; what varies within a log is no setting."""
         def log(name, head, batch=64, lengths=(7, 9)):
             line = " iteration {:8d}/ 1000 | elapsed time per iteration (ms): 500.0 | learning rate: 1E-4 | global batch size: {:5d} | seq_len: {} |\n"
-            return self.put(name, head + "".join(line.format(i + 1, batch, lengths[i % 2]) for i in range(20)))
+            steps = "".join(line.format(i + 1, batch, lengths[i % 2]) for i in range(20))
+            return self.put(name, f"{head}{steps}peak memory: {len(name)}\n")  # after the head
 
-        small = log("small.log", "  hidden_size ..... 512\nmodel_name=a/b-7b\n10:20:30 INFO seed: 1\nparameters = 6,163,712\n")
+        small = log("small.log", "  hidden_size ..... 512\nmodel_name=a/b-7b\n10:20:30 node 17 seed: 1\nparameters = 6,163,712\naccumulation: 8\n")
         rows = (
             (log("same.log", "{'hidden_size': 512}\n", batch=512, lengths=(8, 9)), None),
             (log("wide.log", "--hidden_size=1024\n"), "small.log says hidden_size 512 in line 1, wide.log says 1024 in line 1"),
             (log("named.log", "model_name: a/b-13b\n"), "model_name a/b-7b in line 2, named.log says a/b-13b in line 1"),
-            (log("batch.log", "", batch=256), "global_batch_size 64 in line 5, batch.log says 256 in line 1"),
+            (log("less.log", "", batch=8), "global_batch_size 64 in line 6, less.log says 8 in line 1"),
+            (log("batch.log", "", batch=256), "global_batch_size 64 in line 6, batch.log says 256 in line 1"),
         )
         for name, said in rows:
             with self.subTest(name):
@@ -393,9 +395,9 @@ class Import(cli.CliCase):
                 self.assertEqual("MixedWork" in [w["code"] for w in result["warnings"]], said is not None)
                 self.assertIn(said or "", done.stderr)
                 self.assertNotIn("import cannot know", done.stderr)
-        other = log("other.log", "12:20:30 INFO seed: 2\nparameters = 6,999,999\nranks: 64\n")
+        other = log("other.log", "12:20:30 node 18 seed: 2\nparameters = 6,999,999\naccumulation: 1\n")
         said = re.sub(r"\s+", " ", self.guess(f"workers=8:{small}", f"workers=64:{other}").stderr)
-        self.assertIn("different values of info_seed (1, 2), parameters (6163712, 6999999); import cannot know whether", said)
+        self.assertIn("different values of seed (1, 2), parameters (6163712, 6999999); import cannot know whether", said)
         done = self.guess(f"hidden_size=512,workers=8:{small}", "hidden_size=1024,workers=64:wide.log", "-o", "json")
         self.assertEqual([p["speedup"]["value"] is None for p in json.loads(done.stdout)["points"]], [False, False])
         self.assertNotIn("says", done.stderr)
