@@ -66,7 +66,7 @@ static double trial_weight(const struct run_def *def, uint32_t point)
     double busy = (double)point_busy_threads(p);
     double cpus = def->cpus > 0 ? (double)def->cpus : busy;
     double crowding = busy > cpus ? busy / cpus : 1;
-    const double batch = p->batch_size > 0 ? (double)p->batch_size : 1;
+    const double batch = p->worker_batch > 0 ? (double)p->worker_batch : 1;
     return batch / (double)(p->threads > 0 ? p->threads : 1) * crowding;
 }
 

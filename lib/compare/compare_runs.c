@@ -126,7 +126,7 @@ static bool is_same_point(const struct comparison *c, const struct point *a, con
 {
     const struct spec *spec_a = c->base->def->spec, *spec_b = c->candidate->def->spec;
     const struct exchange_mode mode_a = point_mode(spec_a, a), mode_b = point_mode(spec_b, b);
-    return a->batch_size == b->batch_size && a->threads == b->threads &&
+    return a->worker_batch == b->worker_batch && a->threads == b->threads &&
            a->server_threads == b->server_threads &&
            str_eq(point_exchange_name(spec_a, a), point_exchange_name(spec_b, b)) &&
            point_wire(spec_a, a) == point_wire(spec_b, b) && exchange_mode_eq(&mode_a, &mode_b) &&

@@ -19,10 +19,10 @@ static double compute_s(const struct run_def *def, const struct point *p,
 {
     const bool is_other =
         (a->is_of_layers && !is_native(def, p)) || (a->threads > 0 && a->threads != p->threads);
-    return is_other             ? NAN
-           : a->batch_size == 0 ? a->step_s
-           : p->batch_size > 0  ? a->step_s * (double)p->batch_size / (double)a->batch_size
-                                : NAN;
+    return is_other              ? NAN
+           : a->batch_size == 0  ? a->step_s
+           : p->worker_batch > 0 ? a->step_s * (double)p->worker_batch / (double)a->batch_size
+                                 : NAN;
 }
 
 /* Only benchworker is sure to train the model of the definition. */
@@ -63,9 +63,9 @@ struct bound_inputs bound_inputs_of(const struct run_def *def, const struct poin
     const double bits = (double)point->link.bits_per_s;
     struct bound_inputs in = {
         .n_replicas = point_training_replicas(point),
-        .batch_size = point->batch_size,
+        .batch_size = point->worker_batch,
         .is_scaled =
-            a->batch_size > 0 && point->batch_size > 0 && a->batch_size != point->batch_size,
+            a->batch_size > 0 && point->worker_batch > 0 && a->batch_size != point->worker_batch,
         .compute_s = compute_s(def, point, a),
         .latency_s = is_shaped ? (double)point->link.delay_ns / 1e9 : a->latency_s,
         .replica_bytes_per_s = (is_shaped ? bits : a->link_bits_per_s) / 8,

@@ -443,6 +443,11 @@ static bool counts_steps(const struct spec *spec)
     return vec_any(&spec->systems, system, system->log == NULL);
 }
 
+static bool has_job_batch(const struct layout *l)
+{
+    return l->result->def->spec->workload.batch_scope == BATCH_OF_JOB;
+}
+
 /* A parameter that all points share. A system without servers has its number of
  * trainers as workers. */
 static void put_shared(const struct layout *l, const struct param *p, struct buf *out)
@@ -454,7 +459,7 @@ static void put_shared(const struct layout *l, const struct param *p, struct buf
         return;
     }
     words_put_value(p->name, &p->value, layout_form(l), out);
-    if (l->is_page && strcmp(p->name, BATCH_SIZE) == 0) {
+    if (l->is_page && strcmp(p->name, BATCH_SIZE) == 0 && !has_job_batch(l)) {
         buf_printf(out, " a %s", training.one);
     }
     buf_puts(out, "; ");
@@ -475,6 +480,9 @@ void layout_describe_run(const struct layout *l, struct buf *out)
         if (!words_has_name(&l->words.names, p->name)) {
             put_shared(l, p, out);
         }
+    }
+    if (has_job_batch(l)) {
+        buf_puts(out, "a batch is of the whole job; ");
     }
     if (spec->workload.compute == COMPUTE_EMULATED) {
         buf_printf(out, "emulated %s, %.6g ms a step; ", matrix_training_words(&def->matrix).many,

@@ -20,8 +20,8 @@ double curve_batch(const struct point_result *p)
 {
     const struct texts *said = &p->machines->values[MACHINE_BATCH];
     double batch = NAN;
-    if (p->point->batch_size > 0) {
-        return (double)p->point->batch_size * point_training_replicas(p->point);
+    if (p->point->worker_batch > 0) {
+        return (double)p->point->worker_batch * point_training_replicas(p->point);
     }
     return said->list.len == 1 && parse_f64(said->list.items[0], &batch) >= 0 ? batch : NAN;
 }

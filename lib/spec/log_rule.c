@@ -65,7 +65,7 @@ struct log_parser_params log_rule_params(const struct run_def *def, const struct
     return (struct log_parser_params){
         .rule = def->spec->systems.items[point->system].log,
         .role = id->role,
-        .batch_size = point->batch_size,
+        .batch_size = point->worker_batch,
         .warmup_steps = def->spec->warmup_steps,
         .trainers = point->replicas[point_training_role(point)],
     };

@@ -271,8 +271,23 @@ static void clear_unused_counts(struct expansion *e, uint32_t system, struct par
     }
 }
 
+static void set_worker_batch(const struct spec *spec, struct point *p)
+{
+    const uint32_t n = point_training_replicas(p);
+    const bool is_shared = spec->workload.batch_scope == BATCH_OF_JOB && n > 0;
+    p->worker_batch = is_shared ? p->batch_size / n : p->batch_size;
+}
+
 static void check_batch(struct expansion *e, const struct point *p)
 {
+    const uint32_t n = point_training_replicas(p);
+    if (e->spec->workload.batch_scope == BATCH_OF_JOB && p->worker_batch * n != p->batch_size &&
+        !e->has_bad_batch) {
+        e->has_bad_batch = true;
+        complain(e, "spec.workload.batchScope", "write a batch that each number of them divides",
+                 "the batch of the job is %lld, which %u %ss do not divide evenly",
+                 (long long)p->batch_size, n, role_to_string(point_training_role(p)));
+    }
     const bool is_native = str_eq(e->spec->systems.items[p->system].profile, PROFILE_NATIVE);
     if (is_native && p->batch_size > NATIVE_BATCH_MAX && !e->has_bad_batch) {
         e->has_bad_batch = true;
@@ -305,7 +320,7 @@ static struct point make_point(struct expansion *e, uint32_t system, struct para
         point.replicas[role] = count_replicas(e, system, (enum role)role, &point.params);
     }
     point.devices = count_devices(e, &point);
-    check_batch(e, &point);
+    set_worker_batch(e->spec, &point);
     return point;
 }
 
@@ -399,6 +414,7 @@ static struct point single_node_of(struct expansion *e, const struct point *p)
     set_count(&b.params, e->spec->roles[role].replicas.from, 1);
     memset(b.replicas, 0, sizeof(b.replicas));
     b.replicas[role] = 1;
+    set_worker_batch(e->spec, &b);
     b.devices = p->devices / (p->replicas[role] > 0 ? p->replicas[role] : 1);
     b.replicas[ROLE_LAUNCHER] = p->replicas[ROLE_LAUNCHER];
     if (p->replicas[ROLE_PSERVER] > 0) {
@@ -472,6 +488,9 @@ int matrix_expand(const struct spec *spec, struct matrix *ret, struct diags *dia
     }
     if (found.list.len == 0) {
         find_baselines(&e);
+    }
+    vec_each (const struct point, p, &e.points) {
+        check_batch(&e, p);
     }
     vec_done_each(&e.combinations, params_done);
     struct matrix matrix = {e.points.items, (uint32_t)e.points.len, n_swept, e.excluding};

@@ -19,10 +19,11 @@ struct point {
     bool is_baseline;     /* added for the baseline, not swept */
     struct params params; /* swept values, owned; a baseline point's name what it ran with */
     uint32_t replicas[ROLE_COUNT];
-    uint32_t devices; /* accelerators of all that train; 0: not known of some point of the run */
-    bool has_slices;  /* its template asks for parts of a device */
-    int64_t batch_size;
-    int64_t threads; /* per trainer */
+    uint32_t devices;   /* accelerators of all that train; 0: not known of some point of the run */
+    bool has_slices;    /* its template asks for parts of a device */
+    int64_t batch_size; /* as the sweep or the workload has it; 0 if it is not known */
+    int64_t worker_batch; /* the part of each trainer or worker */
+    int64_t threads;      /* per trainer */
     enum exchange_kind exchange;
     uint32_t server_threads; /* as of struct exchange */
     struct link link;        /* of each replica */

@@ -42,7 +42,7 @@ static void put_value(const struct spec *spec, const struct point *p, const stru
     } else if (str_eq(field, "exchange")) {
         buf_puts(out, point_exchange_name(spec, p));
     } else if (str_eq(field, "batch_size")) {
-        buf_printf(out, "%lld", (long long)p->batch_size);
+        buf_printf(out, "%lld", (long long)p->worker_batch);
     } else if (str_eq(field, "workers")) {
         buf_printf(out, "%u", point_training_replicas(p));
     } else if (str_eq(field, "timeToAccuracy") && spec->goal.kind == GOAL_ACCURACY) {

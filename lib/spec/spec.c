@@ -12,6 +12,7 @@
 
 const char *const sweep_kind_names[] = {"grid", "zip", "points"};
 const char *const dataset_kind_names[] = {"Synthetic", "Cifar10", "Idx"};
+const char *const batch_scope_names[] = {"Worker", "Job"};
 const char *const compute_names[] = {"Real", "Emulated"};
 const char *const baseline_kind_names[] = {"SingleNode", "Point"};
 const char *const order_kind_names[] = {"Interleaved", "Sequential"};

@@ -127,13 +127,16 @@ struct flops {
     double sequence;   /* tokens of a sample; 0: not given */
 };
 
+enum batch_scope { BATCH_OF_WORKER, BATCH_OF_JOB }; /* of each trainer or worker, or of all */
+
 struct workload {
     char *model;
     enum dataset_kind dataset;
     char *dataset_other; /* its name where it is DATASET_OTHER, else NULL */
     char *dataset_path;  /* NULL: none */
-    int64_t batch_size;  /* of each trainer or worker; 0 if it is not known */
-    int64_t threads;     /* per trainer */
+    int64_t batch_size;  /* of batch_scope; 0 if it is not known */
+    enum batch_scope batch_scope;
+    int64_t threads; /* per trainer */
     uint64_t seed;
     enum compute compute;
     struct trace trace;
@@ -287,6 +290,7 @@ const struct parameter *spec_find_parameter(const struct spec *spec, const char 
 /* The words of a definition's enums, each table indexed by its enum. */
 extern const char *const sweep_kind_names[3]; /* "grid", ... */
 extern const char *const dataset_kind_names[DATASET_COUNT];
+extern const char *const batch_scope_names[2];         /* "Worker", "Job" */
 extern const char *const compute_names[COMPUTE_COUNT]; /* "Real", "Emulated" */
 extern const char *const baseline_kind_names[2];       /* "SingleNode", "Point" */
 extern const char *const order_kind_names[2];

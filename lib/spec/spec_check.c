@@ -226,6 +226,23 @@ static bool needs_batch(const struct reading *r, const struct system *system)
            (p != NULL && array_any(p->commands, ROLE_COUNT, it, it->words.len > 0));
 }
 
+static void check_batch_scope(struct reading *r, const struct place *workload)
+{
+    struct place place = place_get(workload, "batchScope");
+    const struct system *system = vec_find(&r->spec->systems, it, it->log == NULL);
+    if (r->spec->workload.batch_scope != BATCH_OF_JOB) {
+        return;
+    }
+    if (system != NULL) {
+        reader_complain(r->diags, &place, "remove the line, or add 'log' to the system",
+                        "system '%s' has no log rule: its records have the samples of each replica",
+                        system->name);
+    } else if (r->spec->workload.batch_size == 0 && !is_swept_in(r, "batch_size")) {
+        reader_complain(r->diags, &place, "add 'batchSize: 64', or sweep batch_size",
+                        "the batch of the job is unknown");
+    }
+}
+
 static void check_batch_size(struct reading *r)
 {
     struct place workload = place_get(&r->at, "workload");
@@ -239,6 +256,7 @@ static void check_batch_size(struct reading *r)
             "batch_size is not swept",
             system->name);
     }
+    check_batch_scope(r, &workload);
 }
 
 static void check_swept(struct reading *r, const struct place *where)

@@ -123,8 +123,8 @@ static void read_workload(struct reading *r)
     struct workload *w = &r->spec->workload;
     struct place place = place_get(&r->at, "workload");
     if (!read_map(r->diags, &place,
-                  FIELDS("*model", "dataset", "batchSize", "threads", "seed", "exchange", "compute",
-                         "trace", "link", "flops", "precision"))) {
+                  FIELDS("*model", "dataset", "batchSize", "batchScope", "threads", "seed",
+                         "exchange", "compute", "trace", "link", "flops", "precision"))) {
         return;
     }
     struct place model = place_get(&place, "model");
@@ -139,6 +139,8 @@ static void read_workload(struct reading *r)
     r->is_exchange_wrong =
         !spec_read_exchange(r, &exchange, spec_has_native_system(r), &w->exchange);
     w->batch_size = read_int_or(r->diags, &place, "batchSize", 1, BATCH_SIZE_MAX, 0);
+    w->batch_scope =
+        read_enum_or(r->diags, &place, "batchScope", batch_scope_names, BATCH_OF_WORKER);
     w->threads = read_int_or(r->diags, &place, "threads", 1, THREADS_MAX, 1);
     w->seed = (uint64_t)read_int_or(r->diags, &place, "seed", 0, SEED_MAX, 1);
     spec_read_compute(r, &place);

@@ -148,6 +148,21 @@ class Systems(cli.CliCase):
                 self.assertRegex(table, r"2 workers: [\d.]+x")
                 self.assertNotIn("independent copies", table + page)
 
+    def test_a_batch_of_the_whole_job(self):
+        """A program that divides its batch takes as long for a step at every size: that is no speedup."""
+        def torchrun(text):
+            return text.replace("profile: none", "profile: torchrun").replace("    # batchSize", "    batchSize: 32\n    # batchSize")
+
+        _, table, page = self.ran(torchrun)
+        self.assertRegex(table, r"2 workers: 2\.000x")
+        self.assertNotIn("a batch is of the whole job", table + page)
+        _, table, page = self.ran(lambda text: torchrun(text).replace("    # batchSize", "    batchScope: Job\n    # batchSize"))
+        self.assertRegex(table, r"2 workers: 1\.000x")
+        for text in (table, page):
+            self.assertIn("a batch is of the whole job; 2 points", text)
+        log = self.ctl("logs", "latest", "--store", self.store, "--point", "1").stdout
+        self.assertIn("ms 32\n", log)  # the program divides it
+
     def test_an_unknown_batch(self):
         """Steps are counted, and no samples are made up."""
         path, table, page = self.ran()

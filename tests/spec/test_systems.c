@@ -101,6 +101,46 @@ TEST(a_batch_may_be_unknown)
     }
 }
 
+/* The program divides the batch of the job among its workers. */
+TEST(a_batch_of_the_job_is_divided)
+{
+    static const char fixed[] =
+        "{model: m, batchSize: 8, batchScope: Job, exchange: {kind: AllReduce}}";
+    static const char swept[] = "{model: m, batchScope: Job, exchange: {kind: AllReduce}}";
+    static const char read[] = "[{name: mine, profile: other, log: torch-ddp}]";
+    static const struct {
+        const char *systems, *workload, *sweep, *error;
+        int64_t of_worker[3];
+    } rows[] = {
+        {read, fixed, "{grid: {workers: [2, 4]}}", NULL, {4, 2, 8}},
+        {read, swept, "{grid: {workers: [2], batch_size: [6]}}", NULL, {3, 6}},
+        {read, fixed, "{grid: {workers: [1, 2, 3]}, require: [8 % workers == 0]}", NULL, {8, 4}},
+        {read, fixed, "{grid: {workers: [2, 3]}}",
+         "the batch of the job is 8, which 3 workers do not divide evenly"},
+        {read, swept, "{grid: {workers: [2]}}", "the batch of the job is unknown"},
+        {"[{name: mine, profile: other}]", fixed, NULL, "system 'mine' has no log rule"},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        print_message("# %s\n", rows[i].sweep);
+        _cleanup_(freep) char *text =
+            compose(rows[i].systems, rows[i].workload, rows[i].sweep, NULL);
+        if (rows[i].error != NULL) {
+            _cleanup_(freep) char *errors = definition_errors(text, NULL);
+            assert_non_null(strstr(errors, rows[i].error));
+            continue;
+        }
+        _cleanup_(spec_freep) struct spec *spec = definition_load(text, NULL);
+        _cleanup_(matrix_done) struct matrix m;
+        struct diags diags = {0};
+        assert_int_equal(matrix_expand(spec, &m, &diags), 0);
+        for (uint32_t k = 0; k < m.n_points; k++) {
+            const struct point *p = &m.points[k];
+            assert_int_equal(p->worker_batch, rows[i].of_worker[k]);
+            assert_int_equal(p->batch_size, p->worker_batch * point_training_replicas(p));
+        }
+    }
+}
+
 #define SERVED_AND_REDUCED                                                                         \
     "[{name: served, profile: other}, "                                                            \
     "{name: reduced, profile: other, exchange: {kind: AllReduce}}]"
