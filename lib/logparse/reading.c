@@ -188,3 +188,11 @@ int log_reading_of_json(const json_t *json, struct log_reading *ret)
     }
     return 0;
 }
+
+char *log_reading_doubt(const char *text)
+{
+    json_auto_t *json = text == NULL ? NULL : json_loads(text, 0, NULL);
+    const char *verdict = json_string_value(json_object_get(json, "verdict"));
+    const bool is_withheld = str_eq_or_null(verdict, log_verdict_names[LOG_VERDICT_WITHHELD]);
+    return is_withheld ? NULL : xstrdup_or_null(json_string_value(json_object_get(json, "why")));
+}

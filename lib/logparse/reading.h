@@ -46,7 +46,9 @@ struct log_reading {
      * the standard error, as a part of it. NaN: no pace. They are not stored. */
     double step_units, step_error;
     const char *unit; /* "samples"; static */
-    char *why;        /* of a verdict that is not Agrees: one sentence; owned; NULL: none */
+    /* Why the verdict is not Agrees; or, beginning with "line ", what makes a figure doubtful that
+     * is not withheld. One sentence; owned; NULL: nothing. */
+    char *why;
 };
 void log_reading_done(struct log_reading *r);
 /* `value`: the rate that the line gives, in units/s; NaN: none. */
@@ -60,3 +62,5 @@ void log_reading_format(const struct log_reading *r, struct buf *out);
 json_t *log_reading_to_json(const struct log_reading *r);
 /* Reads what log_reading_to_json wrote; -EINVAL: it is something else. */
 int log_reading_of_json(const json_t *json, struct log_reading *ret);
+/* What the text of that JSON has against a figure that is not withheld. Owned; NULL: nothing. */
+char *log_reading_doubt(const char *text);

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "base/str.h"
 #include "base/text.h"
 #include "base/vec_walk.h"
 #include "result/nodes.h"
@@ -48,6 +49,7 @@ const char *const warning_code_names[] = {
     [WARNING_PARTIAL_GANG] = "PartialGang",
     [WARNING_WARMUP_COUNTED] = "WarmupCounted",
     [WARNING_ONE_WITNESS] = "OneWitness",
+    [WARNING_DOUBTFUL_LOG] = "DoubtfulLog",
     [WARNING_COPIES] = "IndependentCopies",
 };
 
@@ -531,17 +533,23 @@ static void lint_batches(struct result *r)
     }
 }
 
-static void lint_one_witness(struct result *r)
+/* Each kind once: the first line, and the first witness that is missing. */
+static void lint_doubts(struct result *r)
 {
+    bool has_line = false, has_witness = false;
     result_each_swept (p, r) {
-        if (p->kept->one_witness != NULL) {
-            const struct system *system = &r->def->spec->systems.items[p->point->system];
+        const char *doubt = p->kept->doubt;
+        const bool is_line = doubt != NULL && str_has_prefix(doubt, "trial ");
+        if (is_line && !has_line) {
+            warn(r, WARNING_DOUBTFUL_LOG, "point %u, %s; results --by line shows the lines",
+                 p->point->index, doubt);
+        } else if (doubt != NULL && !is_line && !has_witness) {
             warn(r, WARNING_ONE_WITNESS,
-                 "the figures of %s have one witness, what its log says: %s; results --by line "
-                 "shows the lines",
-                 system->name, p->kept->one_witness);
-            return;
+                 "the figures of %s have %s; results --by line shows the lines",
+                 r->def->spec->systems.items[p->point->system].name, doubt);
         }
+        has_line = has_line || is_line;
+        has_witness = has_witness || (doubt != NULL && !is_line);
     }
 }
 
@@ -649,6 +657,6 @@ void result_lint(struct result *r)
     lint_outliers(r);
     lint_noise(r);
     lint_invalid(r);
-    lint_one_witness(r);
+    lint_doubts(r);
     lint_split_nodes(r);
 }

@@ -50,6 +50,7 @@ struct replica_result {
     json_t *environment;        /* of succeeded trials, while their point is made or open; owned */
     const char *node; /* of succeeded trials only; its name in the result's nodes; NULL: not said */
     size_t hardware;  /* of succeeded trials only: index in the result's hardware, or NO_HARDWARE */
+    char *doubt;      /* as of log_reading_doubt; owned */
 };
 #define NO_HARDWARE SIZE_MAX
 /* Both in trial_result.c. Not of a pserver, and its summary can be used: it has a throughput,
@@ -124,9 +125,9 @@ struct point_kept {
     struct step_means steps;
     bool has_step_lines, has_log; /* figures by a log rule of kind Step, or of any */
     bool has_staleness;           /* a server counted slices for it */
-    /* Of the first replica whose log was read: why its figure has no second witness
-     * (logparse/pace.h); static; NULL: it has one, or none was asked for. */
-    const char *one_witness;
+    /* The first line that makes a figure doubtful, with its replica; or why the first log has one
+     * witness (logparse/reading.h). Owned; NULL: nothing. */
+    char *doubt;
     double p_of_fall;       /* of "its steps do not fall" (warmup.h) */
     const char *split_node; /* that had two replicas of one device each; borrowed; NULL: none */
 };
@@ -301,6 +302,7 @@ enum warning_code {
     WARNING_PARTIAL_GANG,
     WARNING_WARMUP_COUNTED,
     WARNING_ONE_WITNESS,
+    WARNING_DOUBTFUL_LOG,
     WARNING_COPIES,
 };
 extern const char *const warning_code_names[]; /* "OneTrial", ...; in lint.c */

@@ -6,7 +6,6 @@
 
 #include "base/str.h"
 #include "base/vec_walk.h"
-#include "logparse/reading.h"
 #include "result/curves.h"
 #include "result/nodes.h"
 #include "result/noise.h"
@@ -307,17 +306,17 @@ struct result *result_begin(const struct run_def *def, enum run_phase phase)
     return r;
 }
 
-static const char *one_witness_of(const struct replica_result *rep)
+/* A line weighs more than a witness that is missing. */
+static void collect_doubt(struct point_kept *kept, const struct replica_result *r)
 {
-    json_auto_t *json =
-        rep->row->reading_json == NULL ? NULL : json_loads(rep->row->reading_json, 0, NULL);
-    struct log_reading reading;
-    if (json == NULL || log_reading_of_json(json, &reading) < 0) {
-        return NULL;
+    const bool is_line = str_has_prefix(r->doubt, "line ");
+    if (kept->doubt == NULL || (is_line && !str_has_prefix(kept->doubt, "trial "))) {
+        free(kept->doubt);
+        kept->doubt = is_line
+                          ? xasprintf("trial %u, %s/%u, %s", r->row->id.attempt.trial,
+                                      role_to_string(r->row->id.role), r->row->id.index, r->doubt)
+                          : xstrdup(r->doubt);
     }
-    const enum log_witness witness = reading.witness;
-    log_reading_done(&reading);
-    return log_witness_reasons[witness];
 }
 
 void result_collect_point(struct result *r, uint32_t point)
@@ -331,8 +330,8 @@ void result_collect_point(struct result *r, uint32_t point)
         p->kept->has_staleness |= it->summary.staleness.slices > 0;
         const struct summary_source *source = &it->summary.source;
         const bool is_read = replica_is_rated(it) && source->rule != NULL;
-        if (is_read && !p->kept->has_log) {
-            p->kept->one_witness = one_witness_of(it);
+        if (is_read && it->doubt != NULL) {
+            collect_doubt(p->kept, it);
         }
         p->kept->has_log |= is_read;
         p->kept->has_step_lines |= it->has_summary && source->method != NULL &&
@@ -455,6 +454,7 @@ void result_forget_replicas(struct result *r)
             free(p->trials[k].noise);
             p->trials[k].noise = NULL;
         }
+        free(p->kept->doubt);
         p->kept = NULL;
     }
     free(r->kept);
@@ -482,6 +482,9 @@ void result_free(struct result *r)
     result_forget_trials(r);
     free(r->points);
     free(r->goals);
+    for (uint32_t i = 0; r->kept != NULL && i < r->def->matrix.n_points; i++) {
+        free(r->kept[i].doubt);
+    }
     free(r->kept);
     vec_each (struct machines *, m, &r->machines) {
         machines_done(*m);

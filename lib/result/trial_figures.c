@@ -14,7 +14,7 @@
 
 enum { HEAD_REPLICAS, HEAD_TEXTS, HEAD_TIMES, HEAD_STEPS, HEAD_COUNT };
 enum { ROW_INDEX, ROW_ROLE, ROW_EXIT_CODE, ROW_SIGNAL, ROW_LOG_BYTES, ROW_COUNT };
-enum { TEXT_FAILURE, TEXT_NODE, TEXT_RULE, TEXT_METHOD, TEXT_HARDWARE };
+enum { TEXT_FAILURE, TEXT_NODE, TEXT_RULE, TEXT_METHOD, TEXT_DOUBT, TEXT_HARDWARE };
 #define TEXT_COUNT (TEXT_HARDWARE + HARDWARE_TEXTS)
 
 void trial_figures_done(struct trial_figures *f)
@@ -93,7 +93,7 @@ static void put_texts(struct table *t, size_t i, const struct replica_result *r,
                       const struct hardware *h, struct text_index *texts)
 {
     const char *values[TEXT_COUNT] = {r->row->failure, node, r->summary.source.rule,
-                                      r->summary.source.method};
+                                      r->summary.source.method, r->doubt};
     memcpy(values + TEXT_HARDWARE, h->texts, sizeof(h->texts));
     for (size_t k = 0; k < TEXT_COUNT; k++) {
         t->values[(ROW_COUNT + k) * t->n_rows + i] = add_text(texts, values[k]);
@@ -293,6 +293,7 @@ static bool read_replica(const struct array *a, size_t i, struct result *result,
     }
     r->summary.source.rule = xstrdup_or_null(rule);
     r->summary.source.method = xstrdup_or_null(method);
+    r->doubt = xstrdup_or_null(text_at(a, i, TEXT_DOUBT));
     r->node = nodes_add(result, text_at(a, i, TEXT_NODE));
     struct hardware h = {0};
     for (size_t k = 0; k < HARDWARE_TEXTS; k++) {

@@ -6,7 +6,7 @@
  *
  *   head     replicas n, texts, step times, steps in a step time
  *   columns  of n each: index, role, exit code, signal, bytes of the log; references to texts
- *            (failure, node, rule, method, kind of machine: 0 none, else the k-th); then
+ *            (failure, node, rule, method, doubt, kind of machine: 0 none, else the k-th); then
  *            replica_numbers.h
  *   times    the step times of the first replica that leads, as codes of a summary's series where
  *            they are such

@@ -5,6 +5,7 @@
 #include "base/str.h"
 #include "core/environment.h"
 #include "core/summary.h"
+#include "logparse/reading.h"
 #include "result/flops.h"
 #include "result/noise.h"
 #include "result/nodes.h"
@@ -74,6 +75,7 @@ static void replica_done(struct replica_result *r)
 {
     json_decref(r->environment);
     summary_done(&r->summary);
+    free(r->doubt);
 }
 
 /* How good the model was, and when: of the first replica that leads. */
@@ -111,6 +113,7 @@ static void read_replica(const struct replica_row *row, struct replica_result *r
         take_evaluations(leads, row->id.index, ret->summary.evaluations, terms);
     }
     summary_drop_series(&ret->summary); /* 8 kB per replica, and no figure needs it */
+    ret->doubt = log_reading_doubt(row->reading_json);
     ret->has_summary = true;
 }
 

@@ -14,7 +14,8 @@ NO_FIGURE = {
 }
 # Warnings that say what a run is, and follow from no figure.
 NO_FIGURE |= {code: "no figure" for code in ("Rehearsal", "Simulated", "Imported", "Parallel", "OneTrial", "MixedHardware", "MixedModes", "MixedUnits",
-                                             "MixedBatches", "MixedWork", "SplitNode", "NonMonotonicTime", "WarmupCounted", "OneWitness", "IndependentCopies")}
+                                             "MixedBatches", "MixedWork", "SplitNode", "NonMonotonicTime", "WarmupCounted", "OneWitness",
+                                             "DoubtfulLog", "IndependentCopies")}
 # Names that are not a column and not a warning: words of a line, or titles that are made.
 WORDS = {"REACHED", "BEST", "KNOWN", "TFLOPS", "MFU", "EFF/POD", "EFF/CPU", "SAMPLES/S", "WARM-UP", "MachineBusy"}
 

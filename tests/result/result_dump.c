@@ -238,7 +238,7 @@ STRUCT(attempt_row, ATTEMPT_ROW)
     F(INT, has_summary)                                                                            \
     F(summary, summary)                                                                            \
     F(step_times, steps)                                                                           \
-    F(replica_speed, speed) F(NOT_KEPT, environment) F(TEXT, node) F(INT, hardware)
+    F(replica_speed, speed) F(NOT_KEPT, environment) F(TEXT, node) F(INT, hardware) F(TEXT, doubt)
 STRUCT(replica_result, REPLICA_RESULT)
 
 #define TRIAL_RESULT(F)                                                                            \
@@ -286,7 +286,7 @@ STRUCT(step_means, STEP_MEANS)
     F(step_means, steps)                                                                           \
     F(INT, has_step_lines)                                                                         \
     F(INT, has_log)                                                                                \
-    F(INT, has_staleness) F(TEXT, one_witness) F(REAL, p_of_fall) F(TEXT, split_node)
+    F(INT, has_staleness) F(TEXT, doubt) F(REAL, p_of_fall) F(TEXT, split_node)
 STRUCT(point_kept, POINT_KEPT)
 
 #define POINT_GOAL(F)                                                                              \
