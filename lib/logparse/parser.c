@@ -568,6 +568,7 @@ void log_parser_read(struct log_parser *p, const char *text, size_t len)
         }
     }
     log_parser_feed(p, LOG_STDOUT, at, (size_t)(end - at), t_ns);
+    p->is_part = true;
     log_parser_end(p, t_ns);
 }
 

@@ -44,6 +44,7 @@ struct log_parser {
     uint64_t n_steps;            /* measured */
     uint64_t last_matched;       /* the last line that the rule has read; 0: none */
     bool has_ended;              /* a line of the rule's `end` was read */
+    bool is_part;                /* the log may stop anywhere */
     int64_t now_ns;
     uint64_t n_lines, n_matched, n_warmup, n_refused, n_given_up;
     int64_t slow_ns;       /* on lines that took SLOW_LINE_NS or more */

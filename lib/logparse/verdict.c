@@ -261,15 +261,26 @@ static void heed_sign(struct log_parser *p)
     p->reading.verdict = is_forgiven ? p->reading.verdict : LOG_VERDICT_WITHHELD;
 }
 
-/* The program was cut short: it has not printed the line that the rule names as its end. */
-static void heed_end(struct log_parser *p)
+/* Was the program cut short? Then it has not printed the line that the rule names as its end, or
+ * its steps stop before their total, which programs also do on purpose. The last step may be the
+ * first of those that a line covers. */
+static void heed_end(struct log_parser *p, const struct log_tally *t)
 {
+    struct log_reading *r = &p->reading;
+    uint64_t last = 0;
     if (p->params.rule->end != NULL && !p->has_ended) {
-        free(p->reading.why);
-        withhold(&p->reading,
-                 xasprintf("line %llu is the last that it reads, and the line that the program "
-                           "prints at its end does not follow: it was cut short",
-                           (unsigned long long)p->last_matched));
+        free(r->why);
+        withhold(r, xasprintf("line %llu is the last that it reads, and the line that the program "
+                              "prints at its end does not follow: it was cut short",
+                              (unsigned long long)p->last_matched));
+    } else if (!p->is_part && r->verdict != LOG_VERDICT_WITHHELD &&
+               t->total - t->last_step > fmax(t->last_gap, 1)) {
+        vec_each (const struct log_span, span, &r->spans) {
+            last = span->use == LOG_USE_STEP ? span->last : last;
+        }
+        free(r->why);
+        r->why = xasprintf("line %llu: its steps stop at %.0f of %.0f", (unsigned long long)last,
+                           t->last_step, t->total);
     }
 }
 
@@ -286,7 +297,7 @@ void log_conclude(struct log_parser *p)
     r->unit = summary_unit_names[result.unit];
     log_reading_choose(r, result.tally->total);
     compare_witnesses(p, &result);
-    heed_end(p);
+    heed_end(p, result.tally);
     heed_sign(p);
 }
 

@@ -78,6 +78,20 @@ class LogRules(cli.CliCase):
             result = self.run_script(script.replace("step $i ", ""), rule)
             self.assertEqual(counted, "WarmupCounted" in [warning["code"] for warning in result["warnings"]])
 
+    def test_steps_that_stop_before_their_total(self):
+        """The figure counts, and a warning has the line; an import of the log says the same."""
+        rule = {"lines": [{"kind": "Step", "pattern": "step (?<step>)/\\d+ (?<rate>) images/sec"}]}
+        for last, warned in ((6, True), (8, True), (9, False), (10, False)):  # 9 may count from 0
+            script = f"for i in $(seq {last}); do echo \"step $i/10 100 images/sec\"; done"
+            result = self.run_script(script, rule, trainers=(1,))
+            said = [w["message"] for w in result["warnings"] if w["code"] == "DoubtfulLog"]
+            why = f"line {last}: its steps stop at {last} of 10"
+            self.assertEqual([f"point 0, trial 0, trainer/0, {why}; results --by line shows the lines"] if warned else [], said)
+            log = self.folder / "part.log"
+            log.write_text("".join(f"step {i}/10 100 images/sec\n" for i in range(1, last + 1)), encoding="utf-8")
+            done = self.ctl("import", "--rules", "torch-ddp", "--warmup", "0", "--store", self.store, f"trainers=1:{log}")
+            self.assertEqual(warned, f"part.log: {why}\n" in done.stderr)
+
     def test_what_its_gpus_did(self):
         """Two devices of a stand-in for NVML, which replay a recording and become too hot at the ninth reading."""
         (self.folder / "libnvidia-ml.so.1").symlink_to(cli.os.environ["STAND_IN_NEW"])

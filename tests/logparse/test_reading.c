@@ -20,6 +20,7 @@ FREEP(log_signs_free, struct log_signs)
 #define TIME "- {kind: Step, pattern: 'step (?<step>) took (?<step_ms>) ms'}\n"
 #define PLAIN "- {kind: Step, pattern: '(?<rate>) img/s'}\n"
 #define TOKENS "- {kind: Step, unit: tokens, pattern: 'step (?<step>) (?<rate>) tok/s'}\n"
+#define OF_TOTAL "- {kind: Step, pattern: 'step (?<step>)(?:(?:/| of )\\d+)?:? (?<rate>) img/s'}\n"
 #define OF_JOB "- {kind: Step, scope: Job, pattern: 'step (?<step>) (?<rate>) img/s'}\n"
 
 static struct log_parser *parser_of(const char *lines, int64_t batch, int64_t trainers,
@@ -272,6 +273,44 @@ TEST(each_sign_is_in_its_own_lines)
         }
     }
     tree_free(root);
+}
+
+/* Programs number from 0 or 1, and print every step or some. A part of an output stops anywhere. */
+TEST(steps_that_stop_before_their_total_are_marked)
+{
+    static const struct {
+        const char *log, *why; /* NULL: no mark */
+        bool is_part;
+    } rows[] = {
+        {"step 20/60 8 img/s\nstep 40/60 8 img/s\nstep 60/60 8 img/s\n", NULL},
+        {"step 57/60 8 img/s\nstep 58/60 8 img/s\nstep 59/60 8 img/s\n", NULL},
+        {"step 0/40 8 img/s\nstep 10/40 8 img/s\nstep 20/40 8 img/s\nstep 30/40 8 img/s\n", NULL},
+        {"step 4990/5005 8 img/s\nstep 5000/5005 8 img/s\n", NULL},
+        {"step 38 8 img/s\nstep 39 8 img/s\n", NULL},
+        {"step 39/60 8 img/s\nstep 40/60 8 img/s\nsaved\n", "line 2: its steps stop at 40 of 60"},
+        {"step 39 of 60: 8 img/s\nstep 40 of 60: 8 img/s\n", "line 2: its steps stop at 40 of 60"},
+        {"step 39/60 8 img/s\rstep 40/60 8 img/s\r", "line 2: its steps stop at 40 of 60"},
+        {"step 40/60 8 img/s\n", "line 1: its steps stop at 40 of 60"},
+        {"step 39/60 8 img/s\nstep 40/60 8 img/s\n", NULL, true},
+        {"step 59/60 8 img/s\nstep 60/60 8 img/s\nstep 1/60 8 img/s\nstep 2/60 8 img/s\n",
+         "line 4: its steps stop at 2 of 60"},
+        {"step 60/60 8 img/s\nstep 3/9 8 img/s\n", NULL}, /* another loop */
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        print_message("# row %zu\n", i);
+        _cleanup_(log_rule_freep) struct log_rule *rule = NULL; /* outlives the parser */
+        _cleanup_(log_parser_freep) struct log_parser *p = parser_of(OF_TOTAL, 8, 1, &rule);
+        if (rows[i].is_part) {
+            log_parser_read(p, rows[i].log, strlen(rows[i].log));
+        } else {
+            log_parser_feed(p, LOG_STDOUT, rows[i].log, strlen(rows[i].log), 0);
+            log_parser_end(p, 0);
+        }
+        const struct log_reading *r = log_parser_reading(p);
+        assert_true(r->verdict == LOG_VERDICT_ONE_WITNESS && r->rate == 8);
+        assert_int_equal(str_has_prefix(r->why, "line "), rows[i].why != NULL);
+        assert_true(rows[i].why == NULL || str_eq(r->why, rows[i].why));
+    }
 }
 
 TEST(a_sign_withholds_the_figure)
