@@ -10,6 +10,7 @@
 #include "doc/json_path.h"
 #include "doc/json_pointer.h"
 #include "pod/body.h"
+#include "pod/replica_spec.h"
 #include "spec/job_template.h"
 
 const json_t *job_of_point(const struct run_def *def, uint32_t point)
@@ -48,6 +49,21 @@ static void set_index_label(json_t *labels, const char *index)
     set_text(labels, POD_LABEL_INDEX_FROM, value);
 }
 
+/* As for the pods that benchd makes itself. */
+static void unbuffer(json_t *container)
+{
+    _cleanup_(freep) char *text = json_dumps(container, JSON_COMPACT);
+    bool is_left = strstr(text, UNBUFFERED) != NULL;
+    for (size_t i = 0; pipe_sharers[i] != NULL; i++) {
+        is_left = is_left || strstr(text, pipe_sharers[i]) != NULL;
+    }
+    if (!is_left) {
+        (void)json_object_update_missing_new(container, json_pack("{s:[]}", "env"));
+        (void)json_array_append_new(json_object_get(container, "env"),
+                                    json_pack("{s:s, s:s}", "name", UNBUFFERED, "value", "1"));
+    }
+}
+
 /* Which replicas the pods of a template are. */
 static int set_template(const struct run_def *def, const struct replica_id *id, const char *account,
                         json_t *template, struct err *err)
@@ -75,6 +91,7 @@ static int set_template(const struct run_def *def, const struct replica_id *id, 
             if (json_object_get(container, "terminationMessagePolicy") == NULL) {
                 set_text(container, "terminationMessagePolicy", "FallbackToLogsOnError");
             }
+            unbuffer(container);
         }
     }
     return 0;

@@ -379,16 +379,16 @@ static void add_rendezvous(struct env *env, const struct run_def *def, const str
     }
 }
 
+const char *const pipe_sharers[] = {"mpirun", "mpiexec", "horovodrun", "nproc", NULL};
+
 /* Python holds back up to 8 KiB of what it prints to a pipe, and a program that prints a line a
  * second would show nothing for minutes. Other programs do not read the variable. A value of the
  * definition counts. */
 static void add_unbuffered(struct env *env, const struct system *system, const json_t *container)
 {
-    static const char name[] = "PYTHONUNBUFFERED";
-    /* Python then writes each part of a line by itself, and processes with one pipe tear lines. */
-    static const char *const several[] = {"mpirun", "mpiexec", "horovodrun", "nproc"};
+    static const char name[] = UNBUFFERED;
     if (system->has_launcher ||
-        array_any(several, COUNT_OF(several), it, system_names(system, *it))) {
+        array_any(pipe_sharers, COUNT_OF(pipe_sharers) - 1, it, system_names(system, *it))) {
         return;
     }
     const json_t *list = json_object_get(container, "env");

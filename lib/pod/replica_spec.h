@@ -51,6 +51,11 @@ struct replica_spec { /* owned strings, NULL-terminated lists */
 int replica_template_render(const struct run_def *def, const struct point *point, enum role role,
                             json_t **ret, struct err *err);
 
+#define UNBUFFERED "PYTHONUNBUFFERED"
+/* Words of a command that starts several processes with one pipe. Python writes each part of a line
+ * by itself if that is set, and such processes would tear each other's lines. NULL ends it. */
+extern const char *const pipe_sharers[];
+
 /* Everything for one process. The secret is not here: the launcher passes it by descriptor and adds
  * BENCHD_SECRET_FD itself. */
 int replica_spec_build(const struct run_def *def, const struct replica_id *id,

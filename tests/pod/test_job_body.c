@@ -159,10 +159,10 @@ TEST(a_definition_says_which_objects_benchd_makes)
     }
 }
 
-static struct run_def *make(const char *objects)
+static struct run_def *make(const char *template, const char *objects)
 {
     static const struct run_def_params params = {.name = "jobs-1", .uid = "0f4c1de2-aaaa"};
-    _cleanup_(freep) char *text = definition(WHOLE, "", AT, objects);
+    _cleanup_(freep) char *text = definition(template, "", AT, objects);
     return run_def_of(definition_load(text, NULL), &params);
 }
 
@@ -173,7 +173,7 @@ TEST(an_object_is_checked_before_it_is_sent)
         "", "Job: spec.template.spec.serviceAccountName: 'benchd' is benchd's own; use another one",
         ("Job: spec.template.spec.serviceAccountName: 'lab-benchd' is benchd's own; use another "
          "one")};
-    _cleanup_(run_def_freep) struct run_def *def = make(CONFIG);
+    _cleanup_(run_def_freep) struct run_def *def = make(WHOLE, CONFIG);
     for (uint32_t i = 0; i < def->matrix.n_points; i++) {
         const struct attempt_id attempt = {.point = i};
         _cleanup_(json_decrefp) json_t *body = NULL;
@@ -184,13 +184,41 @@ TEST(an_object_is_checked_before_it_is_sent)
     }
 }
 
+TEST(python_writes_each_line_at_once)
+{
+    static const struct {
+        const char *container, *env; /* NULL: none */
+    } of[] = {
+        {"", "[{\"name\":\"PYTHONUNBUFFERED\",\"value\":\"1\"}]"},
+        {", env: [{name: A, value: b}]",
+         "[{\"name\":\"A\",\"value\":\"b\"},{\"name\":\"PYTHONUNBUFFERED\",\"value\":\"1\"}]"},
+        {", env: [{name: PYTHONUNBUFFERED, value: ''}]",
+         "[{\"name\":\"PYTHONUNBUFFERED\",\"value\":\"\"}]"},
+        {", command: [torchrun, --nproc_per_node=2, a.py]", NULL}, /* processes of one pipe */
+        {", args: ['mpirun -n 2 python3 a.py']", NULL},
+    };
+    for (size_t i = 0; i < N_ROWS(of); i++) {
+        print_message("# %s\n", of[i].container);
+        _cleanup_(freep) char *job = xasprintf(
+            "{" JOB ", spec: {template: {spec: {containers: [{name: main, image: i%s}]}}}}",
+            of[i].container);
+        _cleanup_(run_def_freep) struct run_def *def = make(job, CONFIG);
+        json_auto_t *object = NULL;
+        assert_int_equal(job_body(def, &(struct attempt_id){0}, NULL, &object, NULL), 0);
+        const json_t *env = json_pointer_get(object, "/spec/template/spec/containers/0/env");
+        _cleanup_(freep) char *got = env == NULL ? NULL : json_dumps(env, JSON_COMPACT);
+        assert_true((got == NULL) == (of[i].env == NULL) &&
+                    (got == NULL || str_eq(got, of[i].env)));
+    }
+}
+
 TEST(a_service_selects_pods_of_its_run_only)
 {
     static const char *const specs[] = {"clusterIP: None", "selector: {a: b}",
                                         "selector: {benchd.io/run-uid: other}"};
     for (size_t i = 0; i < N_ROWS(specs); i++) {
         _cleanup_(freep) char *service = xasprintf(SERVICE("", "%s"), specs[i]);
-        _cleanup_(run_def_freep) struct run_def *def = make(service);
+        _cleanup_(run_def_freep) struct run_def *def = make(WHOLE, service);
         const struct attempt_id attempt = {0};
         _cleanup_(json_decrefp) json_t *body = job_extra_body(def, &attempt, 0, "u-7");
         const json_t *uid = json_pointer_get(body, "/spec/selector/benchd.io~1run-uid");
