@@ -23,6 +23,7 @@ struct log_parser *log_parser_new(const struct log_parser_params *params)
 {
     struct log_parser *p = xnew(struct log_parser);
     p->params = *params;
+    p->is_part = params->end_steps > 0;
     p->matcher = log_matcher_new();
     p->mllog = params->rule->format == LOG_RULE_MLPERF ? mllog_new() : NULL;
     p->slots = xnew_array(struct slots, params->rule->lines.len);

@@ -502,7 +502,10 @@ void layout_describe_run(const struct layout *l, struct buf *out)
         buf_printf(out, "; %lld trial%s each", (long long)spec->repeats,
                    plural((uint64_t)spec->repeats));
     }
-    if (counts_steps(spec)) {
+    if (spec->ends_after_steps) {
+        buf_printf(out, ", which end the programs after %lld measured step%s",
+                   (long long)spec->steps, plural((uint64_t)spec->steps));
+    } else if (counts_steps(spec)) {
         buf_printf(out, ", of %lld step%s after %lld warm-up step%s", (long long)spec->steps,
                    plural((uint64_t)spec->steps), (long long)spec->warmup_steps,
                    plural((uint64_t)spec->warmup_steps));

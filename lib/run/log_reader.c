@@ -16,6 +16,7 @@ struct log_reader {
     uint32_t n_warmup, n_measured; /* steps shown */
     int64_t begin_ns, last_ns;     /* time stamps of figures */
     bool has_begin;
+    bool speaks_for_all; /* its steps are those of all trainers */
 };
 
 /* Samples and time whose quotient is the figure's throughput; false: it has none. */
@@ -55,6 +56,7 @@ static void on_figure(void *ctx, const struct log_figure *f)
     if (!is_step) {
         return;
     }
+    l->speaks_for_all = line->scope != LOG_SCOPE_REPLICA;
     uint32_t *count = f->is_warmup ? &l->n_warmup : &l->n_measured;
     *count += steps_of(f);
     const struct record record = {
@@ -98,6 +100,14 @@ void log_reader_feed(struct log_reader *l, enum log_stream stream, const char *d
                      int64_t t_ns)
 {
     log_parser_feed(l->parser, stream, data, len, t_ns);
+}
+
+enum log_reader_steps log_reader_steps(const struct log_reader *l)
+{
+    const bool has_enough = l->params.end_steps > 0 && l->n_measured >= l->params.end_steps;
+    return !has_enough         ? LOG_STEPS_TOO_FEW
+           : l->speaks_for_all ? LOG_STEPS_ENOUGH_FOR_ALL
+                               : LOG_STEPS_ENOUGH;
 }
 
 void log_reader_end_done(struct log_reader_end *e)

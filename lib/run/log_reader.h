@@ -18,6 +18,10 @@ void log_reader_free(struct log_reader *l); /* NULL is fine */
 void log_reader_feed(struct log_reader *l, enum log_stream stream, const char *data, size_t len,
                      int64_t t_ns);
 
+/* Has it so many measured steps that benchd ends the program? */
+enum log_reader_steps { LOG_STEPS_TOO_FEW, LOG_STEPS_ENOUGH, LOG_STEPS_ENOUGH_FOR_ALL };
+enum log_reader_steps log_reader_steps(const struct log_reader *l);
+
 /* What the log of a replica that has ended is worth. */
 struct log_reader_end {
     char *summary_line; /* owned; NULL: no throughput follows from the log */

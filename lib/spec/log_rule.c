@@ -67,6 +67,7 @@ struct log_parser_params log_rule_params(const struct run_def *def, const struct
         .role = id->role,
         .batch_size = point->worker_batch,
         .warmup_steps = def->spec->warmup_steps,
+        .end_steps = def->spec->ends_after_steps ? def->spec->steps : 0,
         .trainers = point->replicas[point_training_role(point)],
     };
 }

@@ -20,6 +20,7 @@ const char *const on_trial_failure_names[] = {"Retry", "Skip", "Stop"};
 const char *const rules_names[] = {"None", "mlbench-1a", "mlbench-2a"};
 const char *const precision_names[] = {"fp32", "tf32", "fp16", "bf16", "fp8"};
 const char *const unit_names[] = {"Samples", "Batches"};
+const char *const until_names[] = {"Exit", "Steps"};
 const char *const metric_names[] = {"throughput", "speedup", "efficiency", "timeToAccuracy",
                                     "accuracyAfterTime"};
 const char *const clean_pod_policy_names[] = {"All", "Running", "None", "OnSuccess"};

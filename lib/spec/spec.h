@@ -247,6 +247,7 @@ struct spec {
     struct baseline baseline;
     struct role_spec roles[ROLE_COUNT];
     int64_t warmup_steps, steps; /* steps: measured ones, warm-up comes in addition */
+    bool ends_after_steps;       /* benchd ends the programs; else they end by themselves */
     enum unit unit;              /* in which throughputs are printed */
     struct goal goal;            /* the time until it is reached is a figure */
     double accuracy_after_s;     /* the accuracy at this time is a figure; 0: it is not */
@@ -298,6 +299,7 @@ extern const char *const on_trial_failure_names[3];
 extern const char *const metric_names[5];    /* "throughput", ... */
 extern const char *const precision_names[5]; /* "fp32", ... */
 extern const char *const unit_names[2];      /* "Samples", "Batches" */
+extern const char *const until_names[2];     /* "Exit", "Steps" */
 extern const char *const rules_names[3];     /* "None", "mlbench-1a", ... */
 extern const char *const clean_pod_policy_names[4];
 extern const char *const addressing_names[3];

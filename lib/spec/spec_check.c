@@ -243,6 +243,17 @@ static void check_batch_scope(struct reading *r, const struct place *workload)
     }
 }
 
+static void check_until(struct reading *r)
+{
+    const struct system *system = vec_find(&r->spec->systems, it, it->log == NULL);
+    if (r->spec->ends_after_steps && system != NULL) {
+        struct place place = place_get(PLACE(&r->at, "measure"), "until");
+        reader_complain(r->diags, &place, "remove the line, or add 'log' to the system",
+                        "system '%s' has no log rule by which benchd could count its steps",
+                        system->name);
+    }
+}
+
 static void check_batch_size(struct reading *r)
 {
     struct place workload = place_get(&r->at, "workload");
@@ -361,6 +372,7 @@ void spec_check(struct reading *r)
     spec_check_systems(r);
     spec_check_launches(r);
     check_batch_size(r);
+    check_until(r);
     spec_check_compute(r);
     spec_check_modes(r);
     check_wheres(r);

@@ -193,10 +193,11 @@ static void read_measure(struct reading *r)
     struct place measure = place_get(&r->at, "measure");
     (void)read_map(
         r->diags, &measure,
-        FIELDS("warmupSteps", "steps", "unit", "timeToAccuracy", "accuracyAfterTime")); /* noted */
+        FIELDS("warmupSteps", "steps", "until", "unit", "timeToAccuracy", "accuracyAfterTime"));
     spec->unit = read_enum_or(r->diags, &measure, "unit", unit_names, UNIT_OF_SAMPLES);
     spec->warmup_steps = read_int_or(r->diags, &measure, "warmupSteps", 0, STEPS_MAX, 10);
     spec->steps = read_int_or(r->diags, &measure, "steps", 1, STEPS_MAX, 100);
+    spec->ends_after_steps = read_enum_or(r->diags, &measure, "until", until_names, 0) != 0;
     spec->goal = read_goal(r, PLACE(&measure, "timeToAccuracy"));
     const struct place after = place_get(&measure, "accuracyAfterTime");
     (void)read_map(r->diags, &after, FIELDS("*seconds")); /* noted */

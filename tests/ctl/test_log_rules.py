@@ -92,6 +92,24 @@ class LogRules(cli.CliCase):
             done = self.ctl("import", "--rules", "torch-ddp", "--warmup", "0", "--store", self.store, f"trainers=1:{log}")
             self.assertEqual(warned, f"part.log: {why}\n" in done.stderr)
 
+    def test_a_program_without_an_end(self):
+        """Each trainer has printed its steps, or the one that speaks for all; the others are ended with them."""
+        loop = "i=0; while sleep 0.01; do i=$((i+1)); %s; done"
+        line = 'echo "step $i/100000: 10 ms"'
+        for scope, script in (("Replica", line), ("Job", f'[ "$BENCHD_INDEX" = 1 ] || {line}')):
+            rule = {"lines": [{"kind": "Step", "scope": scope, "pattern": "step (?<step>)/\\d+: (?<step_ms>) ms"}]}
+            file = self.define_script("trap '' TERM\n" + loop % script if scope == "Job" else loop % script, rule, trainers=(2,),
+                                      measure={"warmupSteps": 2, "steps": 20, "until": "Steps"})
+            document = json.loads(self.ctl("run", file, "--local", "--store", self.store, "-o", "json").stdout)
+            for point in document["points"]:
+                for item in point["trials"][0]["replicas"]["items"]:
+                    if "summary" in item and item["summary"]:
+                        self.assertGreaterEqual(item["summary"]["steps"], 20)
+                        self.assertLess(item["summary"]["steps"], 1000)
+            self.assertNotIn("DoubtfulLog", [w["code"] for w in document["warnings"]])
+            table = self.ctl("results", document["run"], "--store", self.store).stdout
+            self.assertIn("which end the programs after 20 measured steps", " ".join(table.split()))
+
     def test_what_its_gpus_did(self):
         """Two devices of a stand-in for NVML, which replay a recording and become too hot at the ninth reading."""
         (self.folder / "libnvidia-ml.so.1").symlink_to(cli.os.environ["STAND_IN_NEW"])

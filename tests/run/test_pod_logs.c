@@ -164,6 +164,58 @@ TEST(a_log_rule_makes_summaries)
 
 /* Another attempt may be able to read its log whole, but for one thing: without the right to read
  * logs all attempts end alike. And a program that failed has failed. */
+static void follow_lines(const struct kube_follow_params *of, const char *line, int n)
+{
+    for (int i = 0; i < n; i++) {
+        of->on_line(of->ctx, line, strlen(line));
+    }
+}
+
+/* Both have printed them, or one that speaks for both has. Their pods are removed. */
+TEST(an_attempt_ends_after_its_steps)
+{
+    static const char of_each[] = "torch-ddp";
+    static const char of_job[] =
+        "{lines: [{kind: Step, scope: Job, pattern: '(?<rate>) images/sec'}]}";
+    static const char *const logs[] = {of_each, of_job};
+    for (size_t i = 0; i < N_ROWS(logs); i++) {
+        _cleanup_(world_close) struct world w;
+        world_open_with_log(&w, POD_BY_DNS, logs[i]);
+        w.def->spec->ends_after_steps = true;
+        w.def->spec->steps = 3;
+        create_gang(&w, 0);
+        open_gates(&w);
+        _cleanup_(drop_pods) json_t *pods[3] = {0};
+        assert_int_equal(accept_pods(&w, pods), 3);
+        notify(&w, KUBE_CHANGE_UPDATED, pods[1], RUNNING);
+        const struct kube_follow_params first = fake_kube.follow;
+        notify(&w, KUBE_CHANGE_UPDATED, pods[2], RUNNING);
+        const struct kube_follow_params second = fake_kube.follow;
+        const int n_before = fake_kube.n_following;
+        follow_lines(&first, "100.5 images/sec", 2);
+        turn(&w);
+        assert_int_equal(seen(&w, &ids[1])->state, REPLICA_RUNNING);
+        follow_lines(&first, "100.5 images/sec", 2);
+        turn(&w);
+        if (logs[i] == of_each) {
+            assert_int_equal(seen(&w, &ids[1])->state, REPLICA_RUNNING);
+            follow_lines(&second, "100.5 images/sec", 3);
+            turn(&w);
+        }
+        assert_int_equal(fake_kube.n_following, n_before - 2);
+        for (int k = 1; k < 3; k++) {
+            assert_int_equal(seen(&w, &ids[k])->state, REPLICA_SUCCEEDED);
+            assert_int_equal(seen(&w, &ids[k])->has_summary, k == 1 || logs[i] == of_each);
+        }
+        struct replica_output output;
+        assert_int_equal(collect(&w, &ids[1], &output), 0);
+        assert_int_equal(output.log_len, 4 * strlen("100.5 images/sec\n"));
+        w.launcher->ops->remove(w.launcher, &ids[1], true); /* one that runs is not left there */
+        turn(&w);
+        assert_int_equal(fake_kube_open(fake_kube_n_open() - 1)->req.method, KUBE_DELETE);
+    }
+}
+
 TEST(a_log_that_is_not_whole_costs_the_attempt)
 {
     static const struct {

@@ -141,6 +141,19 @@ TEST(a_batch_of_the_job_is_divided)
     }
 }
 
+TEST(programs_that_benchd_ends_have_a_log_rule)
+{
+    static const char *const systems[] = {"[{name: mine, profile: other, log: torch-ddp}]", NULL};
+    for (size_t i = 0; i < N_ROWS(systems); i++) {
+        _cleanup_(freep) char *text = compose(systems[i], NULL, NULL, NULL);
+        _cleanup_(freep) char *ends =
+            xasprintf("%.*s, until: Steps}\n", (int)strlen(text) - 2, text);
+        _cleanup_(freep) char *errors = definition_errors(ends, NULL);
+        assert_int_equal(strstr(errors, "system 'mine' has no log rule by which") != NULL, i == 1);
+        assert_int_equal(errors[0] != '\0', i == 1);
+    }
+}
+
 #define SERVED_AND_REDUCED                                                                         \
     "[{name: served, profile: other}, "                                                            \
     "{name: reduced, profile: other, exchange: {kind: AllReduce}}]"

@@ -365,7 +365,7 @@ bool pod_jobs_post(struct pod_jobs *j, const struct attempt_id *attempt, int64_t
  * not. */
 static bool waits_for_word(const struct pod_job *job, const struct pod_member *m)
 {
-    return pod_member_has_ended(m) &&
+    return pod_member_has_ended(m) && !m->is_completed &&
            (m->state.is_deleted || (m->state.state == REPLICA_SUCCEEDED && pod_logs_leads(m) &&
                                     job->state.verdict != JOB_SUCCEEDED));
 }

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/vec_walk.h"
 #include "core/role.h"
 #include "core/record.h"
 #include "kube/follow.h"
@@ -73,7 +74,11 @@ static size_t max_bytes(const struct pod_member *m)
 /* A step that the log rule has found. */
 static void on_step(void *ctx, const struct record *record)
 {
-    report_record(ctx, record);
+    struct pod_member *m = ctx;
+    report_record(m, record);
+    if (log_reader_steps(m->log.reader) != LOG_STEPS_TOO_FEW) {
+        pods_tick_soon(m->owner);
+    }
 }
 
 /* Half a log may be half a result if none exists. */
@@ -197,6 +202,43 @@ static void start_follow(struct pod_member *m)
                             .saw_wait = !m->was_running,
                             .started_unix_ms = m->state.started_unix_ms,
                         });
+}
+
+/* ---- programs that benchd ends after their steps ---- */
+
+static enum log_reader_steps steps_of(const struct pod_member *m)
+{
+    return m->log.reader == NULL ? LOG_STEPS_TOO_FEW : log_reader_steps(m->log.reader);
+}
+
+static bool is_peer(const struct pod_member *m, const struct pod_member *other)
+{
+    return attempt_id_eq(&m->id.attempt, &other->id.attempt) && pod_logs_leads(other);
+}
+
+static void complete(struct pod_member *m)
+{
+    if (m->log.step == POD_LOG_FOLLOWING && !pod_member_has_ended(m)) {
+        end_reader(m, NULL);
+        kube_follow_free(m->log.follow);
+        finish(m, NULL);
+        pod_member_complete(m);
+    }
+}
+
+void pod_logs_end_after_steps(struct pods *l)
+{
+    vec_each (struct pod_member *, it, &l->members) {
+        const enum log_reader_steps steps = steps_of(*it);
+        const bool is_over = steps == LOG_STEPS_ENOUGH_FOR_ALL ||
+                             (steps == LOG_STEPS_ENOUGH &&
+                              vec_all(&l->members, m, !is_peer(*it, *m) || steps_of(*m) == steps));
+        vec_each (struct pod_member *, m, &l->members) {
+            if (is_over && is_peer(*it, *m)) {
+                complete(*m);
+            }
+        }
+    }
 }
 
 /* ---- reading once ---- */

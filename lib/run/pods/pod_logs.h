@@ -18,6 +18,8 @@ bool pod_logs_has_figures(const struct pod_member *m);
 bool pod_logs_is_awaited(const struct pod_member *m);
 /* Starts what is due. Not for a dying member. */
 void pod_logs_tick(struct pod_member *m);
+/* Ends the attempts of which the programs have made so many steps that benchd ends them. */
+void pod_logs_end_after_steps(struct pods *l);
 /* 0: the log is complete, or it need not be waited for. -EAGAIN: being fetched. */
 int pod_logs_collect(struct pod_member *m);
 /* "" if none exists. Borrowed until the log is closed. */

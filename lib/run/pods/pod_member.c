@@ -335,6 +335,12 @@ static void end(struct pod_member *m, enum replica_state state, enum failure_cla
     m->has_news = true;
 }
 
+void pod_member_complete(struct pod_member *m)
+{
+    end(m, REPLICA_SUCCEEDED, FAILURE_NONE, "");
+    m->is_completed = true;
+}
+
 static void end_if_lost(struct pod_member *m)
 {
     if (m->life == MEMBER_LOST) {

@@ -172,6 +172,7 @@ struct pod_member {
     bool has_news;          /* since the last tick, for on_change */
     bool may_exist;         /* a POST was sent whose effect is not known */
     bool has_asked_node;    /* pod_nodes_ask was called */
+    bool is_completed;      /* it has ended for benchd, and its pod runs until it is removed */
     bool is_shown;          /* by the watch, so that the cache of pods has it while it exists */
     bool was_running;       /* another process made its pod, which had started before it was seen */
     struct pod_trouble trouble; /* with the request that is made again */
@@ -237,6 +238,8 @@ void pod_member_found(struct pod_member *m, const char *uid, const struct pod_fa
  * it is observed as Failed from now on, with that message. */
 void pod_member_refused(struct pod_member *m, enum failure_class failure, const char *message,
                         int64_t now_ns);
+/* Its program has made its steps: it has ended well. */
+void pod_member_complete(struct pod_member *m);
 /* Its queue or its job object has made the attempt void, or its pod cannot come. */
 void pod_member_fail(struct pod_member *m, enum failure_class failure, const char *message,
                      int64_t now_ns);

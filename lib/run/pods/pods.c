@@ -462,6 +462,7 @@ static void on_tick(uv_timer_t *timer)
     const int64_t now_ns = l->params.now_ns();
     take_gate_refusals(l, now_ns);
     time_out(l, now_ns);
+    pod_logs_end_after_steps(l);
     bool has_news = pod_queue_tick(l, now_ns);
     look_for_room(l, now_ns);
     has_news = pod_jobs_tick(&l->jobs, now_ns) || has_news;
@@ -518,7 +519,8 @@ static void pods_remove(struct launcher *launcher, const struct replica_id *id, 
     if (m != NULL) {
         pod_logs_close(m);
         pod_jobs_remove(&l->jobs, &id->attempt);
-        pod_member_remove(m, leaves_pod, l->params.now_ns()); /* tried until it succeeds */
+        pod_member_remove(m, leaves_pod && !m->is_completed,
+                          l->params.now_ns()); /* tried until it succeeds */
         pods_tick_soon(l);
     }
 }

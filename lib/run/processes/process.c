@@ -167,7 +167,11 @@ static void take_output(struct process *p, enum capture_stream which, const char
         p->launcher->on_output(p->launcher->ctx, &p->id, &text);
     }
     if (p->log != NULL) {
+        const enum log_reader_steps before = log_reader_steps(p->log);
         log_reader_feed(p->log, text.is_stderr ? LOG_STDERR : LOG_STDOUT, data, len, text.t_ns);
+        if (log_reader_steps(p->log) != before && p->launcher->on_change != NULL) {
+            p->launcher->on_change(p->launcher->ctx);
+        }
     }
 }
 
@@ -275,20 +279,39 @@ static void explain_silence(struct process *p)
     }
 }
 
+static void end_log(struct process *p)
+{
+    capture_end(&p->capture);
+    if (p->log != NULL) {
+        log_reader_end(p->log, clock_monotonic_ns(), &p->end);
+        p->measured_to_ns = p->measured_to_ns == 0 ? clock_monotonic_ns() : p->measured_to_ns;
+    }
+}
+
+void process_complete(struct process *p)
+{
+    stream_close(&p->streams[0]);
+    stream_close(&p->streams[1]);
+    end_log(p);
+    p->ended_unix_ms = clock_steady_unix_ms();
+    p->exit_code = 0;
+    p->state = REPLICA_SUCCEEDED;
+    replace_take(&p->message, describe_end(p));
+}
+
 static void finish(struct process *p, int status)
 {
     p->is_alive = false;
+    if (p->state == REPLICA_SUCCEEDED) {
+        return; /* it was completed before */
+    }
     for (int i = 0; i < 2; i++) {
         /* All it wrote is in the pipe. A process that escaped may go on writing: read a bounded
          * amount. */
         (void)stream_read(&p->streams[i], (size_t)16 << 20);
         stream_close(&p->streams[i]);
     }
-    capture_end(&p->capture);
-    if (p->log != NULL) {
-        log_reader_end(p->log, clock_monotonic_ns(), &p->end);
-        p->measured_to_ns = p->measured_to_ns == 0 ? clock_monotonic_ns() : p->measured_to_ns;
-    }
+    end_log(p);
     if (p->state == REPLICA_FAILED) {
         return; /* its output could not be watched, so it was killed */
     }

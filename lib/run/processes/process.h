@@ -79,6 +79,8 @@ void process_fail_start(struct process *p, int code, const char *message);
 /* True if it has ended since the last call; its output is complete then. Never waits. */
 bool process_reap(struct process *p);
 void process_end(struct process *p);
+/* Its output up to now is that of a process that has ended well; it runs until it is removed. */
+void process_complete(struct process *p);
 /* After a KILL: waits for the end, until `deadline_ns` (monotonic) at most. */
 void process_wait(struct process *p, int64_t deadline_ns);
 /* Frees p when its handles have closed, at once if it has none. */

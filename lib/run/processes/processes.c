@@ -237,68 +237,6 @@ static void processes_remove(struct launcher *launcher, const struct replica_id 
     }
 }
 
-static int processes_observe(struct launcher *launcher, struct observed_replica **ret,
-                             size_t *ret_n, struct err *err)
-{
-    (void)err; /* everything is known here */
-    struct processes *l = (struct processes *)launcher;
-    VEC(struct observed_replica) list = {0};
-    vec_each (struct local_gang *, g, &l->gangs) {
-        for (uint32_t i = 0; i < member_count((*g)->spec.replicas); i++) {
-            if ((*g)->members[i] != NULL) {
-                process_observe((*g)->members[i], vec_push(&list));
-            }
-        }
-    }
-    *ret = list.items;
-    *ret_n = list.len;
-    return 0;
-}
-
-static int processes_collect(struct launcher *launcher, const struct replica_id *id,
-                             struct replica_output *ret, struct err *err)
-{
-    struct processes *l = (struct processes *)launcher;
-    struct local_gang *g;
-    struct process **slot = member_slot(l, id, &g);
-    if (slot == NULL || *slot == NULL) {
-        return err_set(err, ENOENT, "collect %s/%u: no such replica", role_to_string(id->role),
-                       id->index);
-    }
-    process_output(*slot, ret);
-    return 0;
-}
-
-static char *processes_take_log(struct launcher *launcher, const struct replica_id *id)
-{
-    struct local_gang *g;
-    return capture_take(&(*member_slot((struct processes *)launcher, id, &g))->capture);
-}
-
-static void reap_dying(struct processes *l)
-{
-    for (size_t i = l->dying.len; i > 0; i--) {
-        struct process *p = l->dying.items[i - 1];
-        if (process_reap(p)) {
-            process_close(p);
-            l->dying.items[i - 1] = l->dying.items[--l->dying.len];
-        }
-    }
-}
-
-/* Starts the waiting processes if none is dying. True: at least one was started. */
-static bool start_waiting(struct processes *l)
-{
-    if (l->dying.len > 0 || l->waiting.len == 0) {
-        return false;
-    }
-    vec_each (struct process *, p, &l->waiting) {
-        start_process(l, *p);
-    }
-    l->waiting.len = 0;
-    return true;
-}
-
 /* Have all that train ended well, so that no member of the gang computes? */
 static bool has_trained(const struct local_gang *g)
 {
@@ -359,6 +297,98 @@ static void end_attempt(const struct processes *l, struct local_gang *g)
             return;
         }
     }
+}
+
+/* Have the programs made the steps after which benchd ends them? */
+static bool has_made_steps(const struct local_gang *g)
+{
+    bool is_each = true;
+    for (uint32_t i = 0; i < member_count(g->spec.replicas); i++) {
+        const struct process *p = g->members[i];
+        const enum log_reader_steps steps =
+            p == NULL || p->log == NULL ? LOG_STEPS_TOO_FEW : log_reader_steps(p->log);
+        if (steps == LOG_STEPS_ENOUGH_FOR_ALL) {
+            return true;
+        }
+        is_each = is_each && (steps == LOG_STEPS_ENOUGH ||
+                              (p != NULL && !role_leads(p->id.role, g->spec.replicas)));
+    }
+    return is_each;
+}
+
+static void end_after_steps(const struct processes *l, struct local_gang *g)
+{
+    const bool is_over = has_made_steps(g);
+    for (uint32_t i = 0; is_over && i < member_count(g->spec.replicas); i++) {
+        struct process *p = g->members[i];
+        if (p != NULL && role_leads(p->id.role, g->spec.replicas) && p->state == REPLICA_RUNNING) {
+            process_complete(p);
+        }
+    }
+    end_attempt(l, g);
+}
+
+static int processes_observe(struct launcher *launcher, struct observed_replica **ret,
+                             size_t *ret_n, struct err *err)
+{
+    (void)err; /* everything is known here */
+    struct processes *l = (struct processes *)launcher;
+    VEC(struct observed_replica) list = {0};
+    vec_each (struct local_gang *, g, &l->gangs) {
+        end_after_steps(l, *g);
+        for (uint32_t i = 0; i < member_count((*g)->spec.replicas); i++) {
+            if ((*g)->members[i] != NULL) {
+                process_observe((*g)->members[i], vec_push(&list));
+            }
+        }
+    }
+    *ret = list.items;
+    *ret_n = list.len;
+    return 0;
+}
+
+static int processes_collect(struct launcher *launcher, const struct replica_id *id,
+                             struct replica_output *ret, struct err *err)
+{
+    struct processes *l = (struct processes *)launcher;
+    struct local_gang *g;
+    struct process **slot = member_slot(l, id, &g);
+    if (slot == NULL || *slot == NULL) {
+        return err_set(err, ENOENT, "collect %s/%u: no such replica", role_to_string(id->role),
+                       id->index);
+    }
+    process_output(*slot, ret);
+    return 0;
+}
+
+static char *processes_take_log(struct launcher *launcher, const struct replica_id *id)
+{
+    struct local_gang *g;
+    return capture_take(&(*member_slot((struct processes *)launcher, id, &g))->capture);
+}
+
+static void reap_dying(struct processes *l)
+{
+    for (size_t i = l->dying.len; i > 0; i--) {
+        struct process *p = l->dying.items[i - 1];
+        if (process_reap(p)) {
+            process_close(p);
+            l->dying.items[i - 1] = l->dying.items[--l->dying.len];
+        }
+    }
+}
+
+/* Starts the waiting processes if none is dying. True: at least one was started. */
+static bool start_waiting(struct processes *l)
+{
+    if (l->dying.len > 0 || l->waiting.len == 0) {
+        return false;
+    }
+    vec_each (struct process *, p, &l->waiting) {
+        start_process(l, *p);
+    }
+    l->waiting.len = 0;
+    return true;
 }
 
 static bool reap_members(struct processes *l, bool *ret_is_alive)
