@@ -79,7 +79,7 @@ bool try_open_rule(const struct try_seen *seen, struct buf *out)
     const struct try_reading *first = find_printing(list, seen->n, &n);
     const struct log_line_rule *line = first == NULL ? NULL : &rule->lines.items[first->rule_line];
     const bool is_plain = line != NULL && line->kind == LOG_KIND_STEP && line->each == 0 &&
-                          line->sequence == 1 && line->aggregate <= LOG_LAST;
+                          line->aggregate <= LOG_LAST;
     if (is_plain) {
         static const char *const aggregates[] = {"", "aggregate: Median, ", "aggregate: Last, "};
         buf_puts(out, LOG_SUGGESTED);

@@ -288,12 +288,11 @@ static void take_figure(struct log_parser *p, size_t index, const struct log_val
     f->steps = covered_steps(t, line, v, rank);
     f->units = covered_units(line, v, rank, f->steps, unit);
     const bool is_stamped = line->source == LOG_FROM_STAMPS;
-    f->rate = is_stamped ? NAN : own_rate(v, f->units, unit) / line->sequence;
-    f->units /= line->sequence;
+    f->rate = is_stamped ? NAN : own_rate(v, f->units, unit);
     const struct log_skip skip = skip_of(p, line, v);
     const struct log_stamp arrival = {p->now_ns, true};
     f->t_ns = log_tally_time_ns(t, v->has_stamp ? &v->stamp : &arrival);
-    p->in_warmup = f->is_warmup = log_tally_is_warmup(t, &skip, f->t_ns);
+    p->in_warmup = f->is_warmup = log_tally_is_warmup(t, &skip);
     if (isnan(is_stamped ? f->units : f->rate)) {
         p->needs_batch = true; /* the loss may still be good */
         return;

@@ -35,14 +35,13 @@ static void read_skip(struct diags *d, const struct place *item, struct log_line
     static const struct {
         const char *field;
         enum log_skip_kind kind;
-    } kinds[] = {
-        {"steps", LOG_SKIP_STEPS}, {"lines", LOG_SKIP_LINES}, {"seconds", LOG_SKIP_SECONDS}};
+    } kinds[] = {{"steps", LOG_SKIP_STEPS}, {"lines", LOG_SKIP_LINES}};
     struct place place = place_get(item, "skip");
-    if (!read_map(d, &place, FIELDS(kinds[0].field, kinds[1].field, kinds[2].field))) {
+    if (!read_map(d, &place, FIELDS(kinds[0].field, kinds[1].field))) {
         return;
     }
     if (place.node->n_children != 1) {
-        reader_complain(d, &place, "write one of {steps: N}, {lines: N} and {seconds: N}",
+        reader_complain(d, &place, "write {steps: N} or {lines: N}",
                         "the warm-up must have one length");
         return;
     }
@@ -116,8 +115,8 @@ static void read_line(struct diags *d, const struct place *item, struct log_line
 {
     *line = (struct log_line_rule){.kind = LOG_KIND_STEP};
     if (!read_map(d, item,
-                  FIELDS("*kind", "*pattern", "unit", "sequence", "scope", "skip", "each",
-                         "aggregate", "from", "role"))) {
+                  FIELDS("*kind", "*pattern", "unit", "scope", "skip", "each", "aggregate", "from",
+                         "role"))) {
         return;
     }
     line->kind = read_enum_or(d, item, "kind", log_kind_names, LOG_KIND_STEP);
@@ -127,13 +126,6 @@ static void read_line(struct diags *d, const struct place *item, struct log_line
     const char *text = read_pattern(d, item, "pattern", &line->pattern);
     line->text = text == NULL ? NULL : xstrdup(text);
     line->unit = read_enum_or(d, item, "unit", summary_unit_names, UNIT_SAMPLES);
-    line->sequence = (double)read_int_or(d, item, "sequence", 1, INT64_C(1) << 32, 1);
-    if (line->sequence > 1 && line->unit != UNIT_TOKENS) {
-        reader_complain(d, PLACE(item, "sequence"), "write unit: tokens",
-                        "a sequence consists of tokens, and the unit is %s",
-                        summary_unit_names[line->unit]);
-    }
-    line->unit = line->sequence > 1 ? UNIT_SEQUENCES : line->unit;
     line->each = (double)read_int_or(d, item, "each", 1, INT64_C(1) << 50, 0);
     read_skip(d, item, line);
     read_line_roles(d, item, line);

@@ -37,7 +37,7 @@ enum log_aggregate {
 /* Where the time comes from. */
 enum log_source { LOG_FROM_NUMBERS, LOG_FROM_STAMPS };
 
-enum log_skip_kind { LOG_SKIP_DEFAULT, LOG_SKIP_STEPS, LOG_SKIP_LINES, LOG_SKIP_SECONDS };
+enum log_skip_kind { LOG_SKIP_DEFAULT, LOG_SKIP_STEPS, LOG_SKIP_LINES };
 struct log_skip { /* the warm-up */
     enum log_skip_kind
         kind; /* Default: the definition's warm-up steps, where lines number theirs */
@@ -51,9 +51,7 @@ struct log_line_rule {
     enum log_source source;
     bool roles[ROLE_COUNT];
     enum summary_unit unit;
-    double
-        sequence; /* tokens of one, where the unit is sequences and the log counts tokens; or 1 */
-    double each;  /* units that a line stands for when it does not say; 0: unknown */
+    double each; /* units that a line stands for when it does not say; 0: unknown */
     struct log_skip skip;
     char *text;                  /* of the pattern, as it was written; owned */
     struct log_pattern *pattern; /* owned */

@@ -51,11 +51,8 @@ int64_t log_tally_time_ns(struct log_tally *t, const struct log_stamp *stamp)
     return ns;
 }
 
-bool log_tally_is_warmup(const struct log_tally *t, const struct log_skip *skip, int64_t now_ns)
+bool log_tally_is_warmup(const struct log_tally *t, const struct log_skip *skip)
 {
-    if (skip->kind == LOG_SKIP_SECONDS) {
-        return t->has_begin && now_ns - t->begin_ns < skip->n * INT64_C(1000000000);
-    }
     return skip->kind == LOG_SKIP_LINES ? t->n_seen < (uint64_t)skip->n
                                         : t->steps_seen < (double)skip->n;
 }

@@ -56,8 +56,8 @@ void log_tally_reset(struct log_tally *t);
 double log_tally_covered(struct log_tally *t, double step, double said);
 /* Puts the stamp on a line of time that never goes back over midnight, and keeps it. */
 int64_t log_tally_time_ns(struct log_tally *t, const struct log_stamp *stamp);
-/* Whether the next line still is of the warm-up. `now_ns`: of that line. */
-bool log_tally_is_warmup(const struct log_tally *t, const struct log_skip *skip, int64_t now_ns);
+/* Whether the next line still is of the warm-up. */
+bool log_tally_is_warmup(const struct log_tally *t, const struct log_skip *skip);
 /* Counts a line of the warm-up, or a measured one. Where time stamps count, the measured time
  * begins with the last line of the warm-up, and evaluations and checkpoints are no part of it. */
 void log_tally_skip(struct log_tally *t, const struct log_figure *f);

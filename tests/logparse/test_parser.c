@@ -55,8 +55,6 @@ static struct log_parser *parser_of(const struct row *row, const struct log_rule
 /* clang-format off */
 static const struct row rows[] = {
     {"one line", PLAIN, "123.4 img/s\n", 123.4, 1, 0, "mean of 1 step line", 0, 10, 1},
-    {"tokens become sequences", "- {kind: Step, unit: tokens, sequence: 512, pattern: '^(?<rate>) tok/s'}\n", "5120 tok/s\n", 10, 1, 0, "mean of 1 step line", 0, 0, 1},
-    {"tokens and a time, too", "- {kind: Step, unit: tokens, sequence: 512, pattern: '^(?<samples>) tokens in (?<time_s>) s'}\n", "5120 tokens in 2 s\n", 5, 1, 10, "mean of 1 step line", 0, 0, 1},
     {"the time of two equal steps counts, not the mean of their rates", PLAIN, "10 img/s\n30 img/s\n", 15, 2, 0, "mean of 2 step lines", 0, 0, 1},
     {"median", AGG("Median"), "10 img/s\n30 img/s\n11 img/s\n", 11, 3, 0, "median of 3 step lines", 0, 0, 1},
     {"median of two", AGG("Median"), "10 img/s\n30 img/s\n", 20, 2, 0, "median of 2 step lines", 0, 0, 1},
@@ -68,7 +66,6 @@ static const struct row rows[] = {
     {"numbers that begin again do not make a second warm-up", RATE, "step 0 1 img/s\nstep 1 8 img/s\nstep 0 8 img/s\nstep 1 8 img/s\n", 8, 3, 0, "mean of 3 step lines", 0, 1, 1},
     {"warm-up of the rule wins", "- {kind: Step, skip: {steps: 0}, pattern: 'step (?<step>) (?<rate>) img/s'}\n", "step 0 8 img/s\n", 8, 1, 0, "mean of 1 step line", 0, 10, 1},
     {"warm-up in lines", "- {kind: Step, skip: {lines: 2}, pattern: '^(?<rate>) img/s'}\n", "1 img/s\n1 img/s\n8 img/s\n", 8, 1, 0, "mean of 1 step line", 0, 0, 1},
-    {"warm-up in seconds", "- {kind: Step, skip: {seconds: 60}, pattern: '^(?<stamp>) (?<rate>) img/s'}\n", "12:00:00 1 img/s\n12:00:59 1 img/s\n12:01:00 8 img/s\n", 8, 1, 0, "mean of 1 step line", 0, 0, 1},
     {"lines without a number do not know the definition's warm-up", PLAIN, "1 img/s\n", 1, 1, 0, "mean of 1 step line", 0, 10, 1},
     {"time of a step and batch size", TIMED, "step 1 took 500 ms\nstep 2 took 500 ms\n", 64, 2, 64, "mean of 2 step lines", 32, 0, 1},
     {"scope Job: the batch of all trainers", "- {kind: Step, scope: Job, pattern: 'took (?<step_s>) s'}\n", "took 2 s\n", 64, 1, 128, "mean of 1 step line", 32, 0, 4},

@@ -9,12 +9,11 @@ TEST(a_rule_and_its_defaults)
                                "- kind: Step\n"
                                "  pattern: 'step (?<step>) (?<rate>) w/s'\n"
                                "  unit: words\n"
-                               "  skip: {seconds: 30}\n"
+                               "  skip: {lines: 30}\n"
                                "  aggregate: Median\n"
                                "- {kind: Step, pattern: 'loss (?<loss>)'}\n"
                                "- {kind: Summary, scope: Job, each: 3, pattern: '(?<time_s>) s'}\n"
-                               "- {kind: Info, role: pserver, pattern: 'b (?<batch>)'}\n"
-                               "- {kind: Step, unit: tokens, sequence: 8, pattern: '(?<rate>)'}\n";
+                               "- {kind: Info, role: pserver, pattern: 'b (?<batch>)'}\n";
     struct diags diags = {0};
     struct log_rule *rule;
     assert_int_equal(log_rule_load(text, strlen(text), &rule, &diags), 0);
@@ -23,11 +22,10 @@ TEST(a_rule_and_its_defaults)
     assert_int_equal(log_rule_load(text + 11, strlen(text + 11), &unnamed, &diags), 0);
     assert_string_equal(unnamed->name, LOG_RULE_UNNAMED);
     log_rule_free(unnamed);
-    assert_int_equal(rule->lines.len, 5);
+    assert_int_equal(rule->lines.len, 4);
     const struct log_line_rule *l = rule->lines.items;
     assert_int_equal(l[0].unit, UNIT_WORDS);
-    assert_true(l[0].sequence == 1 && l[4].sequence == 8 && l[4].unit == UNIT_SEQUENCES);
-    assert_int_equal(l[0].skip.kind, LOG_SKIP_SECONDS);
+    assert_int_equal(l[0].skip.kind, LOG_SKIP_LINES);
     assert_int_equal(l[0].skip.n, 30);
     assert_int_equal(l[0].aggregate, LOG_MEDIAN);
     assert_int_equal(l[0].scope, LOG_SCOPE_REPLICA);
@@ -84,8 +82,6 @@ TEST(every_problem_has_its_place)
          "lines[0].from: no group of the pattern is a throughput or a time"},
         {HEAD "- {kind: Info, pattern: 'loss (?<loss>)'}\n", "lines: no line has a throughput"},
         {HEAD "- {kind: Step, pattern: '(?<rate>) x', each: 0}\n", "lines[0].each"},
-        {HEAD "- {kind: Step, pattern: '(?<rate>) x', sequence: 512}\n",
-         "lines[0].sequence: a sequence consists of tokens, and the unit is samples"},
         {HEAD "- {kind: Step, pattern: '(?<rate>) x', role: server}\n", "lines[0].role"},
         {HEAD "- {kind: Step, pattern: '(?<rate>) x', regex: z}\n", "unknown field 'regex'"},
     };
