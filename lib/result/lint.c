@@ -533,23 +533,24 @@ static void lint_batches(struct result *r)
     }
 }
 
-/* Each kind once: the first line, and the first witness that is missing. */
+static bool is_of_line(const struct point_result *p)
+{
+    return str_has_prefix(p->kept->doubt, "trial ");
+}
+
+/* The first line, or else the first witness that is missing. */
 static void lint_doubts(struct result *r)
 {
-    bool has_line = false, has_witness = false;
+    const struct point_result *worst = NULL;
     result_each_swept (p, r) {
-        const char *doubt = p->kept->doubt;
-        const bool is_line = doubt != NULL && str_has_prefix(doubt, "trial ");
-        if (is_line && !has_line) {
-            warn(r, WARNING_DOUBTFUL_LOG, "point %u, %s; results --by line shows the lines",
-                 p->point->index, doubt);
-        } else if (doubt != NULL && !is_line && !has_witness) {
-            warn(r, WARNING_ONE_WITNESS,
-                 "the figures of %s have %s; results --by line shows the lines",
-                 r->def->spec->systems.items[p->point->system].name, doubt);
+        if (p->kept->doubt != NULL && (worst == NULL || (is_of_line(p) && !is_of_line(worst)))) {
+            worst = p;
         }
-        has_line = has_line || is_line;
-        has_witness = has_witness || (doubt != NULL && !is_line);
+    }
+    if (worst != NULL) {
+        warn(r, is_of_line(worst) ? WARNING_DOUBTFUL_LOG : WARNING_ONE_WITNESS,
+             "the figure of point %u: %s; results --by line shows the lines", worst->point->index,
+             worst->kept->doubt);
     }
 }
 

@@ -226,31 +226,23 @@ static bool needs_batch(const struct reading *r, const struct system *system)
            (p != NULL && array_any(p->commands, ROLE_COUNT, it, it->words.len > 0));
 }
 
-static void check_batch_scope(struct reading *r, const struct place *workload)
+/* Fields that need a log rule in each system. */
+static void check_logs(struct reading *r)
 {
-    struct place place = place_get(workload, "batchScope");
-    const struct system *system = vec_find(&r->spec->systems, it, it->log == NULL);
-    if (r->spec->workload.batch_scope != BATCH_OF_JOB) {
-        return;
-    }
-    if (system != NULL) {
-        reader_complain(r->diags, &place, "remove the line, or add 'log' to the system",
-                        "system '%s' has no log rule: its records have the samples of each replica",
+    const struct spec *spec = r->spec;
+    const struct system *system = vec_find(&spec->systems, it, it->log == NULL);
+    struct place workload = place_get(&r->at, "workload");
+    const struct place scope = place_get(&workload, "batchScope");
+    const bool is_shared = spec->workload.batch_scope == BATCH_OF_JOB;
+    if (system != NULL && (is_shared || spec->ends_after_steps)) {
+        reader_complain(r->diags, is_shared ? &scope : PLACE(PLACE(&r->at, "measure"), "until"),
+                        "remove the line, or add 'log' to the system",
+                        "system '%s' has no log rule: it writes records, which count its own steps "
+                        "and samples",
                         system->name);
-    } else if (r->spec->workload.batch_size == 0 && !is_swept_in(r, "batch_size")) {
-        reader_complain(r->diags, &place, "add 'batchSize: 64', or sweep batch_size",
+    } else if (is_shared && spec->workload.batch_size == 0 && !is_swept_in(r, "batch_size")) {
+        reader_complain(r->diags, &scope, "add 'batchSize: 64', or sweep batch_size",
                         "the batch of the job is unknown");
-    }
-}
-
-static void check_until(struct reading *r)
-{
-    const struct system *system = vec_find(&r->spec->systems, it, it->log == NULL);
-    if (r->spec->ends_after_steps && system != NULL) {
-        struct place place = place_get(PLACE(&r->at, "measure"), "until");
-        reader_complain(r->diags, &place, "remove the line, or add 'log' to the system",
-                        "system '%s' has no log rule by which benchd could count its steps",
-                        system->name);
     }
 }
 
@@ -267,7 +259,6 @@ static void check_batch_size(struct reading *r)
             "batch_size is not swept",
             system->name);
     }
-    check_batch_scope(r, &workload);
 }
 
 static void check_swept(struct reading *r, const struct place *where)
@@ -372,7 +363,7 @@ void spec_check(struct reading *r)
     spec_check_systems(r);
     spec_check_launches(r);
     check_batch_size(r);
-    check_until(r);
+    check_logs(r);
     spec_check_compute(r);
     spec_check_modes(r);
     check_wheres(r);

@@ -86,7 +86,7 @@ class LogRules(cli.CliCase):
             result = self.run_script(script, rule, trainers=(1,))
             said = [w["message"] for w in result["warnings"] if w["code"] == "DoubtfulLog"]
             why = f"line {last}: its steps stop at {last} of 10"
-            self.assertEqual([f"point 0, trial 0, trainer/0, {why}; results --by line shows the lines"] if warned else [], said)
+            self.assertEqual([f"the figure of point 0: trial 0, trainer/0, {why}; results --by line shows the lines"] if warned else [], said)
             log = self.folder / "part.log"
             log.write_text("".join(f"step {i}/10 100 images/sec\n" for i in range(1, last + 1)), encoding="utf-8")
             done = self.ctl("import", "--rules", "torch-ddp", "--warmup", "0", "--store", self.store, f"trainers=1:{log}")

@@ -149,7 +149,8 @@ TEST(programs_that_benchd_ends_have_a_log_rule)
         _cleanup_(freep) char *ends =
             xasprintf("%.*s, until: Steps}\n", (int)strlen(text) - 2, text);
         _cleanup_(freep) char *errors = definition_errors(ends, NULL);
-        assert_int_equal(strstr(errors, "system 'mine' has no log rule by which") != NULL, i == 1);
+        assert_int_equal(strstr(errors, "system 'mine' has no log rule: it writes records") != NULL,
+                         i == 1);
         assert_int_equal(errors[0] != '\0', i == 1);
     }
 }

@@ -305,13 +305,15 @@ static bool has_made_steps(const struct local_gang *g)
     bool is_each = true;
     for (uint32_t i = 0; i < member_count(g->spec.replicas); i++) {
         const struct process *p = g->members[i];
+        if (p != NULL && !role_leads(p->id.role, g->spec.replicas)) {
+            continue;
+        }
         const enum log_reader_steps steps =
             p == NULL || p->log == NULL ? LOG_STEPS_TOO_FEW : log_reader_steps(p->log);
         if (steps == LOG_STEPS_ENOUGH_FOR_ALL) {
             return true;
         }
-        is_each = is_each && (steps == LOG_STEPS_ENOUGH ||
-                              (p != NULL && !role_leads(p->id.role, g->spec.replicas)));
+        is_each = is_each && steps == LOG_STEPS_ENOUGH;
     }
     return is_each;
 }
