@@ -82,11 +82,7 @@ const char **definition_sets(const struct cli *cli, size_t *ret_n)
 
 void definition_note_missing(const struct cli *cli, const struct run_def *def)
 {
-    _cleanup_(buf_done) struct buf unbased = BUF_INIT, division = BUF_INIT;
-    rules_describe(def->spec, &def->matrix, &division);
-    if (division.len > 0) {
-        cli_note_prose(cli, "note: %s", buf_cstr(&division));
-    }
+    _cleanup_(buf_done) struct buf unbased = BUF_INIT;
     matrix_describe_unbased(&def->matrix, &unbased);
     if (unbased.len > 0) {
         cli_note_prose(cli, "note: %s", buf_cstr(&unbased));

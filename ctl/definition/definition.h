@@ -50,8 +50,8 @@ struct run_def *definition_of_document(const json_t *document, const char *what,
                                        const struct spec_overrides *overrides,
                                        struct run_def_params params);
 
-/* Prints a note of the division that its rules make it, of the points without a baseline, and
- * for each threshold that applies to no point: options may have replaced the values of the file. */
+/* Prints a note of the points without a baseline, and for each threshold that applies to no point:
+ * options may have replaced the values of the file. */
 void definition_note_missing(const struct cli *cli, const struct run_def *def);
 
 /* The values of --set, borrowed; *ret_n of them. The array is the caller's. */

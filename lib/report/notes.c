@@ -276,15 +276,6 @@ static void note_accuracy(struct notes *notes, const struct layout *l)
     }
 }
 
-static void note_division(struct notes *notes, const struct result *r)
-{
-    _cleanup_(buf_done) struct buf text = BUF_INIT;
-    rules_describe(r->def->spec, &r->def->matrix, &text);
-    if (text.len > 0) {
-        notes_add(notes, NOTE_INFO, "%s.", buf_cstr(&text));
-    }
-}
-
 static void note_baseline(struct notes *notes, const struct result *r, const struct point_result *p)
 {
     _cleanup_(buf_done) struct buf text = BUF_INIT;
@@ -525,7 +516,6 @@ static void note_warnings(struct notes *notes, const struct layout *l)
 void notes_init(struct notes *notes, const struct layout *l)
 {
     *notes = (struct notes){0};
-    note_division(notes, l->result);
     note_throughput(notes, l);
     note_logs(notes, l->result);
     if (l->own_baselines) {

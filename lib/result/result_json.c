@@ -355,15 +355,6 @@ json_t *result_json_put_run(json_t *o, const struct result *r)
                         {"createdUnixMs", json_integer(r->def->created_unix_ms)}));
 }
 
-static json_t *rules_to_json(const struct run_def *def)
-{
-    _cleanup_(buf_done) struct buf breaches = BUF_INIT;
-    rules_put_breaches(def->spec, &def->matrix, &breaches);
-    return JSON_OBJECT_OF({"name", json_string(rules_names[def->spec->rules])},
-                          {"division", json_string(breaches.len > 0 ? "Open" : "Closed")},
-                          {"reason", breaches.len == 0 ? NULL : json_string(buf_cstr(&breaches))});
-}
-
 static json_t *frame_to_json(const struct result *r)
 {
     const struct run_def *def = r->def;
@@ -388,7 +379,6 @@ static json_t *frame_to_json(const struct result *r)
             {"imported", json_boolean(spec_is_imported(def->spec))},
             {"parallelTrials",
              def->scheduling.trials > 1 ? json_integer(def->scheduling.trials) : NULL},
-            {"rules", def->spec->rules == RULES_NONE ? NULL : rules_to_json(def)},
             {"measure", measure}, {"hardware", hardware_to_json(r)}, {"nodes", nodes_to_json(r)},
             {"slowReplicas",
              JSON_ARRAY_OF(vec_each (struct slow_replica, s, &r->slow), slow_to_json(s))},

@@ -84,11 +84,6 @@ bool param_is_replicas(const struct spec *spec, const char *name); /* of any rol
 /* True if struct point has a field for this parameter: replicas, batch_size or threads. */
 bool param_is_point_field(const struct spec *spec, const char *name);
 
-/* In rules.c: how points break spec->rules, "width is 8 (rules: 16); ..."; nothing where all keep
- * them. And "Open division of mlbench-1a: width is 8 (rules: 16)"; nothing without rules. */
-void rules_put_breaches(const struct spec *spec, const struct matrix *m, struct buf *out);
-void rules_describe(const struct spec *spec, const struct matrix *m, struct buf *out);
-
 /* Busy threads of a point: (trainers + workers) x threads + pservers x theirs. */
 int64_t point_busy_threads(const struct point *point);
 /* The first point with the most of them. */

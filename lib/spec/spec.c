@@ -17,7 +17,6 @@ const char *const compute_names[] = {"Real", "Emulated"};
 const char *const baseline_kind_names[] = {"SingleNode", "Point"};
 const char *const order_kind_names[] = {"Interleaved", "Sequential"};
 const char *const on_trial_failure_names[] = {"Retry", "Skip", "Stop"};
-const char *const rules_names[] = {"None", "mlbench-1a", "mlbench-2a"};
 const char *const precision_names[] = {"fp32", "tf32", "fp16", "bf16", "fp8"};
 const char *const unit_names[] = {"Samples", "Batches"};
 const char *const until_names[] = {"Exit", "Steps"};

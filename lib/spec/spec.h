@@ -228,7 +228,6 @@ struct run_policy {
 };
 /* What throughputs in samples/s are printed in: as they are, or as mini-batches of a trainer. */
 enum unit { UNIT_OF_SAMPLES, UNIT_OF_BATCHES };
-enum rules { RULES_NONE, RULES_MLBENCH_1A, RULES_MLBENCH_2A }; /* of a closed division: rules.c */
 /* How replicas in a cluster find each other; Auto: Dns where it works, else Ip. */
 enum addressing { ADDRESSING_AUTO, ADDRESSING_DNS, ADDRESSING_IP };
 
@@ -239,7 +238,6 @@ enum addressing { ADDRESSING_AUTO, ADDRESSING_DNS, ADDRESSING_IP };
 struct spec {
     char *name;
     char *description; /* "" if absent */
-    enum rules rules;
     VEC(struct system) systems;
     struct workload workload;
     struct sweep sweep;
@@ -300,7 +298,6 @@ extern const char *const metric_names[5];    /* "throughput", ... */
 extern const char *const precision_names[5]; /* "fp32", ... */
 extern const char *const unit_names[2];      /* "Samples", "Batches" */
 extern const char *const until_names[2];     /* "Exit", "Steps" */
-extern const char *const rules_names[3];     /* "None", "mlbench-1a", ... */
 extern const char *const clean_pod_policy_names[4];
 extern const char *const addressing_names[3];
 

@@ -423,13 +423,12 @@ void spec_read(const struct node *root, const struct spec_overrides *overrides, 
                         .profiles = overrides->profiles,
                         .is_new = overrides->is_new || overrides->profiles != NULL};
     if (!read_map(diags, &r.at,
-                  FIELDS("description", "rules", "*systems", "*workload", "*sweep", "parameters",
-                         "baseline", "*roles", "measure", "repeats", "thresholds", "metrics",
-                         "failurePolicy", "runPolicy", "local", "addressing"))) {
+                  FIELDS("description", "*systems", "*workload", "*sweep", "parameters", "baseline",
+                         "*roles", "measure", "repeats", "thresholds", "metrics", "failurePolicy",
+                         "runPolicy", "local", "addressing"))) {
         return;
     }
     spec->description = xstrdup(read_text_or(diags, &r.at, "description", TEXT_MAX, ""));
-    spec->rules = read_enum_or(diags, &r.at, "rules", rules_names, RULES_NONE);
     spec_read_systems(&r);
     read_workload(&r);
     spec_read_system_exchanges(&r);
