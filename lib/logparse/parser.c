@@ -15,7 +15,8 @@
 #define COMPARED_LINES 10000 /* for the nearest miss: comparing costs more than matching */
 #define SLOW_LINE_NS 1000000
 #define SLOW_LINES_MAX_NS 10000000
-#define MAX_LOOPS 8 /* of other numbers of steps */
+#define MOST_UNITS_RATIO 3 /* of an epoch with its evaluation to the epoch */
+#define MAX_LOOPS 8        /* of other numbers of steps */
 
 static void on_line(void *ctx, const char *line, size_t len);
 
@@ -271,6 +272,24 @@ static bool is_beside_steps(const struct log_tally *t, const struct log_line_rul
            !v->has[LOG_SAMPLES];
 }
 
+/* Of an epoch or a whole run, the rate times the time must be the samples that the line, the rule or
+ * an Info line says. The time may have an evaluation in it, and the samples may be those of one
+ * process or of all. */
+static void check_product(struct log_parser *p, size_t index, const struct log_values *v,
+                          double said)
+{
+    const double rate = v->number[LOG_RATE], time_s = log_values_time_s(v);
+    const double n = p->params.trainers > 1 ? (double)p->params.trainers : 1;
+    const double ratio = rate * time_s / said; /* NaN: something is not known */
+    const bool is_wrong = ratio > MOST_UNITS_RATIO * n || ratio < 1 / (LOG_PACE_TOLERANCE * n);
+    if (is_wrong && p->contradiction[0] == '\0') {
+        p->contradicted = index;
+        text_put(p->contradiction, sizeof(p->contradiction),
+                 "line %llu: %.6g a second for %.6g s are %.6g, and not the %.6g that are said",
+                 (unsigned long long)p->n_lines, rate, time_s, rate * time_s, said);
+    }
+}
+
 /* A line that has a throughput, or whose time has one. */
 static void take_figure(struct log_parser *p, size_t index, const struct log_values *v,
                         double total, struct log_figure *f)
@@ -287,6 +306,9 @@ static void take_figure(struct log_parser *p, size_t index, const struct log_val
     const double unit = units_of_step(p, line, v, rank, t);
     f->steps = covered_steps(t, line, v, rank);
     f->units = covered_units(line, v, rank, f->steps, unit);
+    if (line->kind != LOG_KIND_STEP) {
+        check_product(p, index, v, covered_units(line, v, rank, 0, unit));
+    }
     const bool is_stamped = line->source == LOG_FROM_STAMPS;
     f->rate = is_stamped ? NAN : own_rate(v, f->units, unit);
     const struct log_skip skip = skip_of(p, line, v);

@@ -47,10 +47,12 @@ struct log_parser {
     bool is_part;                /* the log may stop anywhere */
     int64_t now_ns;
     uint64_t n_lines, n_matched, n_warmup, n_refused, n_given_up;
-    int64_t slow_ns;       /* on lines that took SLOW_LINE_NS or more */
-    uint64_t n_lines_read; /* before the rule was given up; 0: it was not */
-    char refusal[160];     /* of the first line that was refused */
-    bool needs_batch;      /* some line had a time but no batch size to go with it */
+    int64_t slow_ns;         /* on lines that took SLOW_LINE_NS or more */
+    uint64_t n_lines_read;   /* before the rule was given up; 0: it was not */
+    char refusal[160];       /* of the first line that was refused */
+    char contradiction[200]; /* the first line with a rate times its time that are other units */
+    size_t contradicted;     /* its line of the rule */
+    bool needs_batch;        /* some line had a time but no batch size to go with it */
     double loss_first, loss_last, accuracy_last;
     struct evaluations evaluations;
     struct log_metrics metrics;

@@ -219,7 +219,9 @@ static void compare_witnesses(struct log_parser *p, const struct log_result *res
         return;
     }
     r->verdict = r->witness == LOG_WITNESS_AGREES ? LOG_VERDICT_AGREES : LOG_VERDICT_ONE_WITNESS;
-    const char *reason = log_witness_reasons[r->witness];
+    const char *reason = result->line->source == LOG_FROM_STAMPS
+                             ? "its figure is the time between its lines"
+                             : log_witness_reasons[r->witness];
     r->why = reason == NULL ? NULL : xasprintf("one witness: %s", reason);
     if (is_per_batch) {
         free(r->why);
@@ -261,6 +263,15 @@ static void heed_sign(struct log_parser *p)
     p->reading.verdict = is_forgiven ? p->reading.verdict : LOG_VERDICT_WITHHELD;
 }
 
+/* The rate of the deciding line, its time and its units do not agree. */
+static void heed_product(struct log_parser *p, const struct log_line_rule *line)
+{
+    if (p->contradiction[0] != '\0' && line == &p->params.rule->lines.items[p->contradicted]) {
+        free(p->reading.why);
+        withhold(&p->reading, xstrdup(p->contradiction));
+    }
+}
+
 /* Was the program cut short? Then it has not printed the line that the rule names as its end, or
  * its steps stop before their total, which programs also do on purpose. The last step may be the
  * first of those that a line covers. */
@@ -297,6 +308,7 @@ void log_conclude(struct log_parser *p)
     r->unit = summary_unit_names[result.unit];
     log_reading_choose(r, result.tally->total);
     compare_witnesses(p, &result);
+    heed_product(p, result.line);
     heed_end(p, result.tally);
     heed_sign(p);
 }

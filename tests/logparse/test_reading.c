@@ -313,6 +313,40 @@ TEST(steps_that_stop_before_their_total_are_marked)
     }
 }
 
+/* A rate times its time is the samples that the line, or a line before it, says. */
+TEST(a_rate_is_held_against_known_samples)
+{
+    static const char of_line[] =
+        "- {kind: Epoch, pattern: '(?<samples>) in (?<time_s>) s, (?<rate>)/s'}\n";
+    static const char of_info[] = "- {kind: Info, pattern: 'data: (?<samples>)'}\n"
+                                  "- {kind: Epoch, pattern: 'took (?<time_s>) s, (?<rate>)/s'}\n";
+    static const struct {
+        const char *lines, *log, *why; /* NULL: the figure counts */
+        int64_t trainers;
+    } rows[] = {
+        {of_line, "60000 in 12 s, 5000/s\n", NULL, 1},
+        {of_line, "60000 in 12 s, 9000/s\n", NULL, 1}, /* an evaluation took the rest */
+        {of_line, "60000 in 12 s, 2500/s\n", NULL, 2}, /* each has its half */
+        {of_line, "60000 in 12 s, 2500/s\n",
+         "line 1: 2500 a second for 12 s are 30000, and not the 60000", 1},
+        {of_line, "60000 in 12 s, 175000/s\n", "are 2.1e+06, and not", 1}, /* tokens */
+        {of_info, "data: 60000\ntook 12 s, 5000/s\n", NULL, 1},
+        {of_info, "data: 60000\ntook 12 s, 175000/s\n", "line 2: 175000 a second for 12 s", 1},
+        {of_info, "took 12 s, 175000/s\n", NULL, 1},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        print_message("# row %zu\n", i);
+        _cleanup_(log_rule_freep) struct log_rule *rule = NULL; /* outlives the parser */
+        _cleanup_(log_parser_freep) struct log_parser *p =
+            parser_of(rows[i].lines, 8, rows[i].trainers, &rule);
+        log_parser_feed(p, LOG_STDOUT, rows[i].log, strlen(rows[i].log), 0);
+        log_parser_end(p, 0);
+        const struct log_reading *r = log_parser_reading(p);
+        assert_int_equal(r->verdict == LOG_VERDICT_WITHHELD, rows[i].why != NULL);
+        assert_true(rows[i].why == NULL || strstr(r->why, rows[i].why) != NULL);
+    }
+}
+
 TEST(a_sign_withholds_the_figure)
 {
     static const struct {
