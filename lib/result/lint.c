@@ -22,6 +22,7 @@
 /* Step times are stored within 0.02%; beyond 1% a clock is wrong. */
 #define TIME_SLACK 0.01
 #define GPU_THROTTLED_MIN 0.01 /* of the readings in the measured time */
+#define LUCKY_EFFICIENCY 1.05  /* without an interval */
 #define SHARED_MIN 0.9         /* of the measured time */
 
 const char *const warning_code_names[] = {
@@ -174,17 +175,22 @@ static bool reads_logs(const struct result *r)
 static void lint_efficiency(struct result *r)
 {
     struct point_list points = {0};
+    bool is_certain = true;
     result_each_swept (p, r) {
         const struct estimate *e = &p->efficiency.estimate;
-        list_add_if(&points, e->known && e->has_interval && e->low > 1, p->point->index);
+        const bool is_above = e->has_interval ? e->low > 1 : e->value > LUCKY_EFFICIENCY;
+        is_certain = is_certain && (e->has_interval || !is_above);
+        list_add_if(&points, e->known && is_above, p->point->index);
     }
     if (points.n > 0) {
         warn(r, WARNING_EFFICIENCY_ABOVE_ONE,
-             "efficiency is significantly above 1 at %s: point and baseline differ in more than "
-             "their number of %s%s",
-             list_text(&points), matrix_size_words(&r->def->matrix).many,
+             "efficiency is %s above 1 at %s: point and baseline differ in more than their number "
+             "of %s%s",
+             is_certain ? "significantly" : "far", list_text(&points),
+             matrix_size_words(&r->def->matrix).many,
              reads_logs(r) ? "; a log whose lines have the rate of the whole job needs 'scope: "
-                             "Job' in its rule"
+                             "Job' in its rule, and a program that divides its batch among its "
+                             "workers 'batchScope: Job'"
                            : "");
     }
 }
@@ -614,9 +620,9 @@ static void see_replica(struct lint_seen *seen, const struct replica_result *r)
             seen->throttled = r->row->id;
         }
     }
-    /* The time of a log's median follows from its rate. */
-    const bool is_measured = r->has_summary && r->summary.source.rule == NULL;
-    if (!seen->has_backwards && is_measured && r->steps.sum_s > (1 + TIME_SLACK) * duration_s) {
+    /* The time of a log's summary follows from its figure, which may be a median. */
+    const bool is_own = r->has_summary && r->summary.source.rule == NULL;
+    if (!seen->has_backwards && is_own && r->steps.sum_s > (1 + TIME_SLACK) * duration_s) {
         seen->has_backwards = true;
         seen->backwards = r->row->id;
         seen->steps_s = r->steps.sum_s;

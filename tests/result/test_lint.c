@@ -554,6 +554,20 @@ TEST(efficiency_above_one_beyond_its_interval)
                         "differ in more than their number of trainers");
 }
 
+TEST(efficiency_far_above_one_without_an_interval)
+{
+    _cleanup_(fixture_done) struct fixture f;
+    fixture_init(&f, "{grid: {pservers: [1], trainers: [2, 4]}}",
+                 SINGLE_NODE "  repeats: {min: 1}\n", 8);
+    fixture_throughput(&f, 0, 0, 83);  /* 1.04 of 2 x 40 */
+    fixture_throughput(&f, 1, 0, 169); /* 1.06 */
+    fixture_throughput(&f, 2, 0, 40);
+    assert_string_equal(
+        warning_text(fixture_build(&f, RUN_SUCCEEDED), WARNING_EFFICIENCY_ABOVE_ONE),
+        "efficiency is far above 1 at point 1: point and baseline differ in more than their number "
+        "of trainers");
+}
+
 TEST(many_points_are_counted)
 {
     _cleanup_(fixture_done) struct fixture f;
