@@ -272,8 +272,8 @@ static bool is_beside_steps(const struct log_tally *t, const struct log_line_rul
            !v->has[LOG_SAMPLES];
 }
 
-/* Of an epoch or a whole run, the rate times the time must be the samples that the line, the rule or
- * an Info line says. The time may have an evaluation in it, and the samples may be those of one
+/* Of an epoch or a whole run, the rate times the time must be the samples that the line, the rule
+ * or an Info line says. The time may have an evaluation in it, and the samples may be those of one
  * process or of all. */
 static void check_product(struct log_parser *p, size_t index, const struct log_values *v,
                           double said)
