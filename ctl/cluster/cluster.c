@@ -98,7 +98,6 @@ static const struct backend_ops ops = {
     .delete_run = cluster_delete_run,
     .cancel_run = cluster_cancel_run,
     .run = cluster_run,
-    .try_small = cluster_try,
     .attach = cluster_attach,
     .free = cluster_free,
 };

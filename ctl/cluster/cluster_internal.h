@@ -119,25 +119,7 @@ int cluster_take_document(const json_t *document, const struct run_status *statu
 
 /* --- cluster_run.c, cluster_watch.c ----------------------------------------------------------- */
 
-/* What the command line names to be run. */
-struct cluster_source {
-    struct definition_file file; /* its text; a Benchmark of the cluster as JSON */
-    bool is_reference;           /* to a Benchmark in the cluster */
-    bool is_builtin;             /* the Benchmark has to be created first */
-    struct profiles profiles;
-    struct run_def *def; /* merged with the options and checked */
-};
-/* Zero-initialised; checks everything before anything is created, and prints the errors. */
-enum exit_code cluster_source_open(struct cluster *c, struct cluster_source *ret);
-void cluster_source_done(struct cluster_source *s);
-/* Creates a BenchmarkRun under a new name, and tries another one if a run has it already. `run`
- * without name and request. *ret_name (owned) is also written where it may have been created, but
- * the answer was lost. */
-enum exit_code cluster_create_run(struct cluster *c, const struct object_run_params *run,
-                                  char **ret_name);
-
 enum exit_code cluster_run(struct backend *b, char **ret_name);
-enum exit_code cluster_try(struct backend *b); /* cluster_try.c */
 enum exit_code cluster_attach(struct backend *b, const char *what);
 
 /* Shows the run until its end; the state it returns is one of watch_is_over. *ret_status: as last

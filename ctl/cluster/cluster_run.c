@@ -21,7 +21,16 @@
 #include "pod/body.h"
 #include "spec/spec_load.h"
 
-void cluster_source_done(struct cluster_source *s)
+/* What the command line names to be run. */
+struct source {
+    struct definition_file file; /* its text; a Benchmark of the cluster as JSON */
+    bool is_reference;           /* to a Benchmark in the cluster */
+    bool is_builtin;             /* the Benchmark has to be created first */
+    struct profiles profiles;
+    struct run_def *def; /* merged with the options and checked */
+};
+
+static void source_done(struct source *s)
 {
     definition_file_done(&s->file);
     profiles_done(&s->profiles);
@@ -29,7 +38,7 @@ void cluster_source_done(struct cluster_source *s)
 }
 
 /* The cluster's Benchmark; *ret_found is not written if none exists. */
-static enum exit_code find_in_cluster(struct cluster *c, const char *name, struct cluster_source *s,
+static enum exit_code find_in_cluster(struct cluster *c, const char *name, struct source *s,
                                       bool *ret_found)
 {
     struct kube_request req;
@@ -52,7 +61,7 @@ static enum exit_code find_in_cluster(struct cluster *c, const char *name, struc
     return r < 0 ? cluster_error(r, &err) : EXIT_OK;
 }
 
-static enum exit_code find_source(struct cluster *c, struct cluster_source *s)
+static enum exit_code find_source(struct cluster *c, struct source *s)
 {
     const struct cli *cli = c->backend.cli;
     const char *name = cli->args.n_words > 0 ? cli->args.words[0] : NULL;
@@ -84,7 +93,7 @@ static char *systems_for_pods(const struct spec *spec)
 }
 
 /* Checks everything before anything is created; errors have their place in the text. */
-static enum exit_code check_source(struct cluster *c, struct cluster_source *s)
+static enum exit_code check_source(struct cluster *c, struct source *s)
 {
     const struct definition_load_params params = {
         .profiles = s->is_reference && !s->is_builtin ? NULL : &s->profiles,
@@ -118,7 +127,7 @@ static int create(struct cluster *c, const struct kube_resource *res, const json
     return cluster_get(c, &req, &answer, err);
 }
 
-static enum exit_code create_builtin(struct cluster *c, const struct cluster_source *s)
+static enum exit_code create_builtin(struct cluster *c, const struct source *s)
 {
     struct spec *spec = NULL;
     _cleanup_(diags_done) struct diags diags = {0};
@@ -172,22 +181,33 @@ static json_t *make_overrides(const struct cli *cli, const struct run_def *def)
     return object_make_overrides(def->spec->definition, sets, n, steps, repeats);
 }
 
-enum exit_code cluster_create_run(struct cluster *c, const struct object_run_params *run,
-                                  char **ret_name)
+/* Creates a BenchmarkRun under a new name, and tries another one if a run has it already. *ret_name
+ * (owned) is also written if the run may exist although the answer was lost. */
+static enum exit_code create_run(struct cluster *c, const struct source *s, char **ret_name)
 {
+    const bool is_inline = !s->is_reference || args_has(&c->backend.cli->args, "systems");
+    json_auto_t *overrides = make_overrides(c->backend.cli, s->def);
     unsigned char random[21];
     char name[RUN_NAME_SIZE], request[RUN_UID_SIZE];
+    struct object_run_params params = {
+        .name = name,
+        .request = request,
+        .benchmark = s->def->spec->name,
+        .definition = is_inline ? s->def->spec->definition : NULL,
+        .overrides = overrides,
+        .queue = args_get(&c->backend.cli->args, "queue", NULL),
+        .priority_class = args_get(&c->backend.cli->args, "priority", NULL),
+    };
+    /* It was read before, without an error. */
+    (void)definition_number(c->backend.cli, "parallel", LANES_MAX, &params.parallel);
     struct err err = {0};
     int r, ours = 0;
     do {
         if ((r = run_random(random, sizeof(random), &err)) < 0) {
             break;
         }
-        run_name_make(run->benchmark, random, name);
+        run_name_make(params.benchmark, random, name);
         run_uid_make(random + 5, request);
-        struct object_run_params params = *run;
-        params.name = name;
-        params.request = request;
         json_auto_t *object = object_make_run(&params);
         r = create(c, &kube_benchmark_runs, object, &err);
     } while (r == -EEXIST && (ours = is_ours(c, name, request, &err)) == 0);
@@ -201,23 +221,6 @@ enum exit_code cluster_create_run(struct cluster *c, const struct object_run_par
     *ret_name = xstrdup(name);
     cli_note_prose(c->backend.cli, "run/%s created in namespace '%s'", name, c->ns);
     return EXIT_OK;
-}
-
-static enum exit_code create_run(struct cluster *c, const struct cluster_source *s, char **ret_name)
-{
-    const bool is_inline = !s->is_reference || args_has(&c->backend.cli->args, "systems");
-    json_auto_t *overrides = make_overrides(c->backend.cli, s->def);
-    int64_t parallel = 0; /* read before, without an error */
-    (void)definition_number(c->backend.cli, "parallel", LANES_MAX, &parallel);
-    const struct object_run_params params = {
-        .benchmark = s->def->spec->name,
-        .definition = is_inline ? s->def->spec->definition : NULL,
-        .overrides = overrides,
-        .queue = args_get(&c->backend.cli->args, "queue", NULL),
-        .priority_class = args_get(&c->backend.cli->args, "priority", NULL),
-        .parallel = parallel,
-    };
-    return cluster_create_run(c, &params, ret_name);
 }
 
 /* How to get what this command could not show. Owned. */
@@ -320,20 +323,15 @@ static enum exit_code watch_object(struct cluster *c, const char *what, const st
                            : code;
 }
 
-enum exit_code cluster_source_open(struct cluster *c, struct cluster_source *ret)
-{
-    const enum exit_code code = find_source(c, ret);
-    return code == EXIT_OK ? check_source(c, ret) : code;
-}
-
 enum exit_code cluster_run(struct backend *b, char **ret_name)
 {
     struct cluster *c = (struct cluster *)b;
     struct run_opts opts;
-    _cleanup_(cluster_source_done) struct cluster_source source = {0};
+    _cleanup_(source_done) struct source source = {0};
     _cleanup_(freep) char *name = NULL;
     enum exit_code code = run_opts_take(b->cli, &opts);
-    code = code == EXIT_OK ? cluster_source_open(c, &source) : code;
+    code = code == EXIT_OK ? find_source(c, &source) : code;
+    code = code == EXIT_OK ? check_source(c, &source) : code;
     code = code == EXIT_OK ? cluster_find_benchd(c) : code;
     if (code == EXIT_OK && source.is_builtin) {
         code = create_builtin(c, &source);

@@ -249,15 +249,14 @@ static char *make_name(const struct init_params *p)
 
 static void put_head(struct buf *out, const char *name)
 {
-    buf_puts(
-        out,
-        "# From benchctl init. What to do next:\n"
-        "#   benchctl try FILE --local    runs one small point, and says which lines are figures\n"
-        "#   benchctl run FILE --local    measures all points on this machine\n"
-        "#   benchctl run FILE            in a cluster\n"
-        "apiVersion: benchd.io/v1alpha1\n"
-        "kind: Benchmark\n"
-        "metadata:\n");
+    buf_puts(out, "# From benchctl init. What to do next:\n"
+                  "#   benchctl try FILE            runs small points here, and says which lines "
+                  "are figures\n"
+                  "#   benchctl run FILE --local    measures all points on this machine\n"
+                  "#   benchctl run FILE            in a cluster\n"
+                  "apiVersion: benchd.io/v1alpha1\n"
+                  "kind: Benchmark\n"
+                  "metadata:\n");
     buf_puts(out, "  name: ");
     init_put_scalar(out, name);
     buf_puts(out, "\nspec:\n");

@@ -205,7 +205,6 @@ static const struct backend_ops ops = {
     .delete_run = delete_run,
     .cancel_run = cancel_run,
     .run = local_run,
-    .try_small = local_try,
     .attach = attach,
     .free = local_free,
 };

@@ -15,7 +15,7 @@ enum exit_code local_run(struct backend *b, char **ret_name);
 enum exit_code local_run_put(struct store *s, const struct run_def *def, char **ret_name);
 
 /* `benchctl try`: the whole verb. */
-enum exit_code local_try(struct backend *b);
+enum exit_code local_try(const struct cli *cli);
 
 /* benchctl delete --older-than: finished runs, by the rules of lib/decide/policy_retention.h.
  * Prints each run that it has deleted, or would delete. Runs that a process works with stay, with

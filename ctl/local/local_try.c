@@ -1,4 +1,4 @@
-/* benchctl try FILE --local: for each system of the definition, one trial of its smallest point in
+/* benchctl try FILE: for each system of the definition, one trial of its smallest point in
  * a store that is removed at the end, ended as soon as a figure is known. Edge file: makes and
  * removes a folder. */
 #include "ctl/local/local.h"
@@ -164,21 +164,21 @@ static enum exit_code load(struct local_try *t)
     return code == EXIT_OK ? profiles_check(&t->profiles, t->def->spec) : code;
 }
 
-enum exit_code local_try(struct backend *b)
+enum exit_code local_try(const struct cli *cli)
 {
-    struct local_try t = {.cli = b->cli};
+    struct local_try t = {.cli = cli};
     struct err err = {0};
-    enum exit_code code = try_options_take(b->cli, &t.options);
+    enum exit_code code = try_options_take(cli, &t.options);
     code = code == EXIT_OK ? profiles_open(&t.profiles) : code;
     if (code == EXIT_OK && host_find_worker(&t.worker, &err) < 0) {
         code = cli_error(EXIT_LOCAL_RESOURCE, "set BENCHWORKER to its path", "%s", err.msg);
     }
     code = code == EXIT_OK ? load(&t) : code;
     if (code == EXIT_OK) {
-        shell_vars_note(b->cli, t.def->spec);
+        shell_vars_note(cli, t.def->spec);
     }
     code = code == EXIT_OK ? make_store(&t) : code;
-    const struct try_params params = {.cli = b->cli,
+    const struct try_params params = {.cli = cli,
                                       .def = t.def,
                                       .profiles = &t.profiles,
                                       .options = &t.options,

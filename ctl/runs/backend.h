@@ -37,7 +37,6 @@ struct backend_ops {
     /* `benchctl run` and `benchctl attach`: with the options of the command line. *ret_name, where
      * it is not NULL: the run, owned; not written if none was made. */
     enum exit_code (*run)(struct backend *b, char **ret_name);
-    enum exit_code (*try_small)(struct backend *b); /* `benchctl try` */
     enum exit_code (*attach)(struct backend *b, const char *what);
     void (*free)(struct backend *b);
 };

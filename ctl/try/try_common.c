@@ -152,10 +152,7 @@ static json_t *make_definition(const struct try_params *p, const struct point *p
         policy = json_object();
         JSON_ADD(spec, {"runPolicy", policy});
     }
-    const bool has_deadline = p->deadline_s > 0;
-    JSON_ADD(policy, {"backoffLimit", json_integer(0)},
-             {"activeDeadlineSeconds", has_deadline ? json_integer(p->deadline_s) : NULL},
-             {"ttlSecondsAfterFinished", has_deadline ? json_integer(p->ttl_s) : NULL});
+    JSON_ADD(policy, {"backoffLimit", json_integer(0)});
     return definition;
 }
 
@@ -381,8 +378,7 @@ static enum exit_code write_rule(const struct try_params *p, struct lesson *l)
         }
         buf_printf(&l->said, "wrote %s:%u: log: %s\n", file.path, line, buf_cstr(&rule));
     }
-    buf_printf(&l->said, "next: benchctl run %s%s\n", file.path,
-               p->cli->is_local ? " --local" : "");
+    buf_printf(&l->said, "next: benchctl run %s --local\n", file.path);
     return cli_print(&l->said);
 }
 

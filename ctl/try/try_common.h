@@ -1,4 +1,4 @@
-/* What `benchctl try` does alike on this machine and in a cluster. */
+/* What `benchctl try` concludes from its trials, and prints and writes. */
 #pragma once
 
 #include "ctl/cli/cli.h"
@@ -40,8 +40,6 @@ struct try_params { /* all borrowed */
     const struct run_def *def;
     const struct profiles *profiles; /* may be NULL */
     const struct try_options *options;
-    int64_t deadline_s; /* of each run; 0: what the definition has, and ttl_s is not used */
-    int64_t ttl_s;
     /* Runs a trial and fills it in. EXIT_INTERRUPTED ends it all. */
     enum exit_code (*run)(void *ctx, struct try_trial *t);
     void *ctx;

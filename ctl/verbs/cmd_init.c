@@ -341,7 +341,7 @@ const struct verb verb_init = {
     .args = "[option...] (-f FILE | -- COMMAND...)",
     .summary = "Print a definition that measures a command or a job of yours",
     .examples = "  benchctl init --profile torchrun --image registry/ddp:1 -- train.py > ddp.yaml\n"
-                "  benchctl init -- torchrun train.py --epochs 1 | benchctl try -f - --local\n"
+                "  benchctl init -- torchrun train.py --epochs 1 | benchctl try -f -\n"
                 "  benchctl init --name lr -- ./train 0.1 > lr.yaml\n"
                 "  benchctl init -f trainjob.yaml > ddp.yaml\n",
     .details = "The definition has comments that say what to change. Without --profile it is\n"

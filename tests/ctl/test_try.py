@@ -114,7 +114,7 @@ class Try(cli.CliCase):
         return str(path)
 
     def try_it(self, path, *options, code=0):
-        done = self.ctl("try", path, "--local", *options, code=code)
+        done = self.ctl("try", path, *options, code=code)
         self.assertEqual(list(self.tmp.iterdir()), [])  # nothing stays
         self.assertFalse((self.folder / "data").exists())
         return done.stdout
@@ -381,7 +381,7 @@ class Try(cli.CliCase):
 
     def test_records_need_no_rule(self):
         """The native worker, here one that only prints its records."""
-        done = self.ctl("try", self.define(), "--local")
+        done = self.ctl("try", self.define())
         self.assertRegex(done.stdout, r"^benchworker \(1 trainer, \d pservers?\): 3 steps found, \S+ samples/s by its records\n$")
 
     def test_systems_of_several_exchanges(self):
@@ -409,7 +409,8 @@ class Try(cli.CliCase):
     def test_what_is_refused(self):
         path = self.make("true")
         rows = [
-            ([path, "--store", self.store], "try stores nothing"),
+            ([path, "--store", self.store], "try runs on this machine and stores nothing"),
+            ([path, "-n", "bench"], "it takes no --store, --namespace"),
             (["--local"], "needs a NAME or -f FILE"),
             ([path, "--local", "--timeout", "soon"], "--timeout 'soon': expected a duration"),
             ([path, "--local", "--systems", "other"], "other"),

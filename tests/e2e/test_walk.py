@@ -94,21 +94,6 @@ def check_delete(t, user, name, before):
     user.ctl("results", name, code=3)
 
 
-def check_try(t, user, before):
-    """One small gang, a few steps, and nothing of it stays."""
-    done = user.ctl("try", "-f", user.write(definition("tried", repeats=2)), "--timeout", "5m")
-    t.match(r"^benchworker \(1 trainer, 1 pserver\): [3-9] steps found, \S+ samples/s by its records$", done.stdout.strip(), "a figure")
-    left = set()
-
-    def as_before():
-        left.clear()
-        left.update(objects(user) ^ before)
-        return not left
-
-    t.ok(becomes(as_before, GONE_S), "nothing of it stays in the namespace", left)
-    t.equal([], [run["name"] for run in json.loads(user.ctl("get", "runs", "-o", "json").stdout)["items"]], "nor in the list of runs")
-
-
 def check_ip(t, user):
     """By addresses instead of names; on this node Auto takes names."""
     result, _ = user.run(definition("by-ip", trainers=(2,), addressing="Ip"))
@@ -148,7 +133,6 @@ def main():
         result = check_run(t, user)
         check_what_stays(t, user, result)
         check_delete(t, user, result["run"], before)
-        check_try(t, user, before)
         check_ip(t, user)
         check_ring(t, user)
         check_shape(t, user, result)
