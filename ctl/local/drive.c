@@ -138,7 +138,7 @@ static void on_record(void *ctx, const struct replica_id *id, const struct recor
 static void on_output(void *ctx, const struct replica_id *id, const struct replica_text *text)
 {
     struct drive *d = ctx;
-    if (try_seen_output(d->params->seen, id, text)) {
+    if (try_seen_text(d->params->seen, id, text)) {
         (void)uv_timer_start(&d->enough, on_timer, 0, 0); /* fails only while it closes */
     }
 }

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "ctl/runs/progress.h"
-#include "ctl/try/try_seen.h"
+#include "ctl/try/try.h"
 #include "store/store.h"
 
 enum drive_end {

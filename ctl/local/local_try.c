@@ -1,6 +1,7 @@
-/* benchctl try FILE: for each system of the definition, one trial of its smallest point in
- * a store that is removed at the end, ended as soon as a figure is known. Edge file: makes and
- * removes a folder. */
+/* benchctl try FILE: for each system of the definition, one trial of its smallest point and one of
+ * the smallest point with several trainers or workers, each ended as soon as its figure is known.
+ * Prints the figures and, with --write, puts the rule that the outputs show into the file. The runs
+ * are in a store that is removed at the end. Edge file: makes and removes a folder. */
 #include "ctl/local/local.h"
 
 #include <errno.h>
@@ -10,184 +11,440 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "ctl/definition/definition.h"
-#include "ctl/local/drive.h"
+#include "base/str.h"
+#include "base/vec_walk.h"
 #include "base/whole_file.h"
+#include "core/json_field.h"
+#include "ctl/cli/human.h"
 #include "ctl/cli/this_machine.h"
+#include "ctl/definition/definition.h"
+#include "ctl/definition/profiles.h"
+#include "ctl/local/drive.h"
 #include "ctl/local/local_store.h"
 #include "ctl/local/shell_vars.h"
-#include "ctl/definition/profiles.h"
-#include "ctl/try/try_common.h"
+#include "ctl/try/try.h"
+#include "spec/log_rule.h"
+
+#define TRY_STEPS 3
+#define WRITE_STEPS 10 /* after the warm-up */
 
 struct local_try {
     const struct cli *cli;
-    struct try_options options;
+    int64_t timeout_ms;
+    bool writes; /* --write */
     struct profiles profiles;
-    struct run_def *def; /* owned */
-    char *worker;        /* owned */
-    char *folder;        /* of the store; owned; NULL: none yet */
+    struct run_def *def;
+    char *worker, *folder; /* the folder is that of the store */
     struct store *store;
 };
 
-/* ---- a store for now ---- */
-
-static enum exit_code make_store(struct local_try *t)
-{
-    const char *tmp = getenv("TMPDIR");
-    t->folder = xasprintf("%s/benchctl-try-XXXXXX", tmp != NULL && tmp[0] == '/' ? tmp : "/tmp");
-    if (mkdtemp(t->folder) == NULL) {
-        const enum exit_code code = cli_error(EXIT_LOCAL_RESOURCE, "set TMPDIR to another folder",
-                                              "create folder '%s': %s", t->folder, strerror(errno));
-        free(t->folder);
-        t->folder = NULL;
-        return code;
-    }
-    _cleanup_(freep) char *url = xasprintf("sqlite:%s/try.db", t->folder);
-    struct err err = {0};
-    return store_open(url, true, &t->store, &err) < 0
-               ? cli_error(EXIT_LOCAL_RESOURCE, NULL, "%s", err.msg)
-               : EXIT_OK;
-}
-
-static void remove_store(struct local_try *t)
-{
-    store_close(t->store);
-    if (t->folder == NULL) {
-        return;
-    }
-    _cleanup_(texts_done) struct texts names = {0};
-    file_names(t->folder, &names);
-    vec_each (char *const, name, &names.list) {
-        _cleanup_(freep) char *path = xasprintf("%s/%s", t->folder, *name);
-        (void)unlink(path); /* "." and ".." stay */
-    }
-    (void)rmdir(t->folder); /* what stays is in the folder for temporary files */
-    free(t->folder);
-}
-
-/* ---- what came of it ---- */
-
-struct stored {
-    struct store *store;
-    const char *uid;
+struct trial {
+    const struct point *point; /* of the whole definition; NULL: there is no such trial */
+    struct run_def *def;       /* the run of this point alone */
+    struct try_seen seen;
+    struct try_figure figure;
+    enum drive_end end;
+    struct buf failure; /* why the program failed, in lines; empty if it did not */
 };
 
-static bool get_log(void *ctx, const struct replica_id *id, struct buf *out)
+struct lesson { /* of one system */
+    const struct local_try *try;
+    struct trial one, several;
+    struct try_rule rule; /* for the file; empty: the file's own is left */
+    bool is_own;          /* the file has a rule that reads figures, and that somebody wrote */
+    struct buf said;      /* about scope and warm-up */
+};
+
+/* ---- the definition of a trial ---- */
+
+/* The swept point of the system with the fewest replicas, of at least so many that lead, then with
+ * the lowest index; NULL: no swept point is of this system. */
+static const struct point *smallest_point(const struct run_def *def, uint32_t system,
+                                          uint32_t least)
 {
-    const struct stored *stored = ctx;
-    _cleanup_(freep) char *text = NULL;
-    size_t len = 0;
-    const bool has =
-        stored->store->ops->get_log(stored->store, stored->uid, id, &text, &len, NULL) >= 0;
-    if (has) {
-        buf_append(out, text, len);
+    const struct point *best = NULL;
+    uint32_t best_n = UINT32_MAX;
+    for (uint32_t i = 0; i < def->matrix.n_swept; i++) {
+        const struct point *p = &def->matrix.points[i];
+        const uint32_t n = array_sum(p->replicas, ROLE_COUNT, it, *it);
+        if (p->system == system && p->replicas[point_leading_role(p)] >= least && n < best_n) {
+            best = p;
+            best_n = n;
+        }
     }
-    return has;
+    return best;
 }
 
-static enum try_end end_of(enum drive_end end)
+/* The definition of a run of that point alone: one trial of a few measured steps, tried once. It
+ * still has all systems: load it with --systems of the point's. Owned. */
+static json_t *make_document(const struct lesson *l, const struct point *point)
 {
-    return end == DRIVE_FINISHED                              ? TRY_ENDED
-           : end == DRIVE_INTERRUPTED || end == DRIVE_STOPPED ? TRY_INTERRUPTED
-           : end == DRIVE_TIMEOUT                             ? TRY_TIMED_OUT
-                                                              : TRY_ENOUGH;
+    const struct spec *whole = l->try->def->spec;
+    json_t *document = json_deep_copy(whole->definition);
+    json_t *spec = json_object_get(document, "spec"), *policy = json_object_get(spec, "runPolicy");
+    json_t *params = params_to_json(&point->params);
+    policy = policy == NULL ? json_object() : json_incref(policy);
+    JSON_ADD(policy, {"backoffLimit", json_integer(0)});
+    JSON_ADD(
+        spec, {"sweep", json_pack("{s:[O]}", "points", params)},
+        {"baseline", json_pack("{s:s, s:o}", "kind", "Point", "where", params)},
+        {"repeats", json_pack("{s:i}", "min", 1)},
+        {"measure",
+         json_pack("{s:I, s:i}", "warmupSteps",
+                   (json_int_t)(l->try->writes ? whole->warmup_steps : 0), "steps", TRY_STEPS)},
+        {"failurePolicy", json_pack("{s:s, s:i}", "onTrialFailure", "Stop", "maxFailedTrials", 0)},
+        {"runPolicy", policy});
+    static const char *const left_out[] = {"thresholds", "metrics", "local"};
+    for (size_t i = 0; i < COUNT_OF(left_out); i++) {
+        (void)json_object_del(spec, left_out[i]); /* it may be missing */
+    }
+    if (l->rule.text.len > 0) {
+        _cleanup_(buf_done) struct buf text = BUF_INIT;
+        try_rule_put(&l->rule, &text);
+        json_t *system = json_array_get(json_object_get(spec, "systems"), point->system);
+        (void)json_object_set_new(system, "log", try_json_of(buf_cstr(&text), text.len));
+    }
+    return document;
 }
 
-static enum exit_code conclude(const struct local_try *t, const char *name, struct try_trial *trial)
+/* NULL: the diagnostics were printed; the whole definition had none. */
+static struct run_def *make_def(const struct lesson *l, const struct point *point)
 {
-    _cleanup_(loaded_run_done) struct loaded_run run = {0};
-    enum exit_code code = local_store_load_run(t->cli, t->store, name, &run);
-    if (code != EXIT_OK) {
-        return code;
-    }
-    struct stored stored = {t->store, run.row.uid};
-    if (trial->end == TRY_ENDED) {
-        try_take_result(trial, run.result, get_log, &stored);
-    } else {
-        trial->has_figure = try_seen_format(&trial->seen, &trial->out);
-    }
-    return EXIT_OK;
+    const struct run_def *whole = l->try->def;
+    json_auto_t *document = make_document(l, point);
+    const struct spec_overrides overrides = {
+        .profiles = &l->try->profiles, .systems = whole->spec->systems.items[point->system].name};
+    const struct run_def_params params = {
+        .name = "try", .created_unix_ms = clock_unix_ms(), .cpus = whole->cpus};
+    return definition_of_document(document, "(the smallest point)", &overrides, params);
 }
 
 /* ---- one trial ---- */
 
-static enum exit_code drive_small(const struct local_try *t, const struct run_def *def,
-                                  struct try_trial *trial)
+static void trial_done(struct trial *t)
 {
-    const struct drive_params params = {
-        .progress = {.mode = PROGRESS_NONE, .def = def},
-        .store = t->store,
-        .benchworker = t->worker,
-        .timeout_ms = t->options.timeout_ms,
-        .seen = &trial->seen,
-        .cli = t->cli,
-    };
-    struct err err = {0};
-    enum drive_end end = DRIVE_FINISHED;
-    if (drive(&params, &end, &err) < 0) {
-        return cli_error(EXIT_LOCAL_RESOURCE, NULL, "%s", err.msg);
-    }
-    trial->end = end_of(end);
-    return conclude(t, def->name, trial);
+    try_figure_done(&t->figure);
+    try_seen_done(&t->seen);
+    run_def_free(t->def);
+    buf_done(&t->failure);
 }
 
-static enum exit_code run_trial(void *ctx, struct try_trial *trial)
+/* "ours (1 worker): " */
+static void put_who(const struct trial *t, struct buf *out)
 {
-    const struct local_try *t = ctx;
-    _cleanup_(freep) char *name = NULL;
-    _cleanup_(loaded_run_done) struct loaded_run run = {0};
-    struct err err;
-    enum exit_code code = local_run_put(t->store, trial->small, &name);
-    if (code == EXIT_OK) {
-        code = local_store_load_run(t->cli, t->store, name, &run); /* as it is stored */
+    const char *separator = " (";
+    buf_printf(out, "%s", t->def->spec->systems.items[0].name);
+    for (int role = ROLE_COUNT - 1; role >= 0; role--) {
+        const uint32_t n = t->point->replicas[role];
+        if (n > 0) {
+            buf_printf(out, "%s%u %s%s", separator, n, role_to_string((enum role)role),
+                       n == 1 ? "" : "s");
+            separator = ", ";
+        }
     }
-    if (code == EXIT_OK && profiles_set_commands(&t->profiles, run.def->spec, &err) < 0) {
-        code = cli_error(EXIT_NOT_FOUND, NULL, "%s", err.msg);
+    buf_puts(out, "): ");
+}
+
+static void put_failure(struct trial *t, const struct trial_result *result)
+{
+    buf_printf(&t->failure, "%s\n%s", result->error == NULL ? "it did not end" : result->error,
+               result->details == NULL ? "" : result->details);
+    for (size_t i = 0; i < result->n_replicas && result->details == NULL; i++) {
+        const struct replica_row *row = result->replicas[i].row;
+        const struct try_output *o = try_seen_output_of(&t->seen, &row->id);
+        if (row->failure != NULL && o != NULL && o->text.len > 0) {
+            buf_printf(&t->failure, "%s/%u, ", role_to_string(row->id.role), row->id.index);
+            log_miss_put_tail(buf_cstr(&o->text), o->text.len, &t->failure);
+            return;
+        }
     }
-    if (code == EXIT_OK && t->store->ops->claim_run(t->store, run.row.uid, &err) < 0) {
-        code = cli_error(EXIT_LOCAL_RESOURCE, NULL, "%s", err.msg);
+}
+
+/* A program that ended by itself may have failed; one that writes records has its figure in its
+ * summary. */
+static void take_result(struct trial *t, const struct result *result)
+{
+    const struct trial_result *trial = &result->points[0].trials[0];
+    point_open(&result->points[0]);
+    if (trial->phase != TRIAL_SUCCEEDED && trial->phase != TRIAL_METRICS_UNAVAILABLE) {
+        put_failure(t, trial);
+    } else if (t->figure.list[0].parser == NULL && trial->phase == TRIAL_SUCCEEDED) {
+        const struct replica_result *r =
+            array_find(trial->replicas, trial->n_replicas, it, replica_is_rated(it));
+        t->figure.has_figure = true;
+        t->figure.rate = trial->throughput;
+        t->figure.unit = trial->unit;
+        t->figure.steps = r == NULL ? 0 : r->summary.steps;
     }
-    if (code == EXIT_OK) {
-        code = drive_small(t, run.def, trial);
-        t->store->ops->release_run(t->store, run.row.uid);
+}
+
+static enum exit_code drive_trial(const struct local_try *try, struct loaded_run *run,
+                                  struct trial *t)
+{
+    const struct drive_params params = {
+        .progress = {.mode = PROGRESS_NONE, .def = run->def},
+        .store = try->store,
+        .benchworker = try->worker,
+        .timeout_ms = try->timeout_ms,
+        .seen = &t->seen,
+        .cli = try->cli,
+    };
+    struct err err = {0};
+    if (profiles_set_commands(&try->profiles, run->def->spec, &err) < 0) {
+        return cli_error(EXIT_NOT_FOUND, NULL, "%s", err.msg);
+    }
+    if (try->store->ops->claim_run(try->store, run->row.uid, &err) < 0 ||
+        drive(&params, &t->end, &err) < 0) {
+        return cli_error(EXIT_LOCAL_RESOURCE, NULL, "%s", err.msg);
+    }
+    try->store->ops->release_run(try->store, run->row.uid);
+    _cleanup_(loaded_run_done) struct loaded_run ended = {0};
+    const enum exit_code code = local_store_load_run(try->cli, try->store, run->row.uid, &ended);
+    try_figure_read(&t->seen, &t->figure);
+    if (code == EXIT_OK && t->end == DRIVE_FINISHED) {
+        take_result(t, ended.result);
     }
     return code;
+}
+
+static enum exit_code run_trial(const struct lesson *l, struct trial *t)
+{
+    const struct local_try *try = l->try;
+    _cleanup_(buf_done) struct buf who = BUF_INIT;
+    _cleanup_(freep) char *name = NULL;
+    _cleanup_(loaded_run_done) struct loaded_run run = {0};
+    char limit[HUMAN_SIZE];
+    t->def = make_def(l, t->point);
+    if (t->def == NULL) {
+        return EXIT_USAGE;
+    }
+    try_seen_init(&t->seen, t->def, try->writes ? WRITE_STEPS : TRY_STEPS);
+    put_who(t, &who);
+    human_duration(try->timeout_ms, limit);
+    cli_note(try->cli, "trying %.*s for %s at most; nothing is stored", (int)who.len - 2,
+             buf_cstr(&who), limit);
+    enum exit_code code = local_run_put(try->store, t->def, &name);
+    code = code == EXIT_OK ? local_store_load_run(try->cli, try->store, name, &run) : code;
+    return code == EXIT_OK ? drive_trial(try, &run, t) : code;
+}
+
+/* Reads the outputs again, by exactly the rule that would be in the file. */
+static void read_again(const struct lesson *l, struct trial *t)
+{
+    const bool is_needed = l->rule.text.len > 0 && t->point != NULL && t->failure.len == 0;
+    struct run_def *def = is_needed ? make_def(l, t->point) : NULL;
+    if (def != NULL) {
+        try_figure_done(&t->figure);
+        run_def_free(t->def);
+        t->seen.def = t->def = def;
+        try_figure_read(&t->seen, &t->figure);
+    }
+}
+
+static enum exit_code code_of(const struct trial *t)
+{
+    return t->end == DRIVE_INTERRUPTED || t->end == DRIVE_STOPPED ? EXIT_INTERRUPTED
+           : t->figure.has_figure && t->failure.len == 0          ? EXIT_OK
+           : t->end == DRIVE_TIMEOUT                              ? EXIT_TIMEOUT
+                                                                  : EXIT_RUN_FAILED;
+}
+
+/* ---- one system ---- */
+
+static void lesson_done(struct lesson *l)
+{
+    trial_done(&l->one);
+    trial_done(&l->several);
+    buf_done(&l->rule.text);
+    buf_done(&l->said);
+}
+
+/* Prints a trial. Returns its code. */
+static enum exit_code show(const struct lesson *l, const struct trial *t)
+{
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
+    put_who(t, &out);
+    if (t->failure.len > 0) {
+        buf_puts(&out, buf_cstr(&t->failure));
+    } else {
+        try_figure_put(&t->figure, &out);
+        if (t == &l->several) {
+            try_explain_batch(&l->one.figure, &t->figure, &out);
+        }
+    }
+    if (l->try->writes && code_of(t) != EXIT_OK) {
+        buf_puts(&out, "nothing was written\n");
+    }
+    return cli_print(&out) == EXIT_OK ? code_of(t) : EXIT_LOCAL_RESOURCE;
+}
+
+/* Searches for a rule if the file's own reads nothing. */
+static void learn_rule(struct lesson *l)
+{
+    const struct trial *t = &l->one;
+    const struct log_rule *rule = t->def->spec->systems.items[0].log;
+    l->is_own = t->figure.has_figure && (rule == NULL || log_rule_is_unnamed(rule));
+    for (uint32_t i = 0; !t->figure.has_figure && i < t->seen.n && l->rule.text.len == 0; i++) {
+        (void)try_seen_find_rule(&t->seen, i, &l->rule.text); /* it may find none */
+    }
+    read_again(l, &l->one);
+}
+
+/* Runs and prints a trial. With --write it learns, and a trial with a figure is printed later, when
+ * the rule is complete. */
+static enum exit_code try_point(struct lesson *l, struct trial *t)
+{
+    const bool learns = l->try->writes;
+    const enum exit_code code = run_trial(l, t);
+    if (code != EXIT_OK) {
+        return code;
+    }
+    if (learns && t->failure.len == 0 && t == &l->one) {
+        learn_rule(l);
+    } else if (learns && t->failure.len == 0 && !l->is_own) {
+        if (!try_learn_scope(&l->one.figure, &t->figure, l->one.end == DRIVE_FINISHED, &l->rule,
+                             &l->said)) {
+            return cli_print(&l->said) == EXIT_OK ? EXIT_USAGE : EXIT_LOCAL_RESOURCE;
+        }
+        read_again(l, t);
+    }
+    return learns && code_of(t) == EXIT_OK ? EXIT_OK : show(l, t);
+}
+
+static enum exit_code write_file(const struct lesson *l, struct buf *said)
+{
+    _cleanup_(definition_file_done) struct definition_file file = {0};
+    _cleanup_(buf_done) struct buf text = BUF_INIT, rule = BUF_INIT;
+    unsigned line = 0;
+    const enum exit_code code = definition_open(l->try->cli, &file);
+    if (code != EXIT_OK) {
+        return code;
+    }
+    try_rule_put(&l->rule, &rule);
+    if (rule.len == 0) {
+        buf_printf(said, "nothing to write: the figures are known without a change of %s\n",
+                   file.path);
+    } else if (!try_put_log(file.text, file.len, l->one.def->spec->systems.items[0].name,
+                            buf_cstr(&rule), &text, &line)) {
+        return cli_error(EXIT_USAGE, "write it into the system yourself",
+                         "%s: the place of the rule was not found: log: %s", file.path,
+                         buf_cstr(&rule));
+    } else {
+        const int r = file_replace(file.path, &text);
+        if (r < 0) {
+            return cli_error(EXIT_LOCAL_RESOURCE, NULL, "cannot write %s: %s", file.path,
+                             strerror(-r));
+        }
+        buf_printf(said, "wrote %s:%u: log: %s\n", file.path, line, buf_cstr(&rule));
+    }
+    buf_printf(said, "next: benchctl run %s --local\n", file.path);
+    return cli_print(said);
+}
+
+/* Writes the rule if it reads both outputs. */
+static enum exit_code write_rule(struct lesson *l)
+{
+    struct trial *const trials[] = {&l->one, &l->several};
+    try_learn_warmup(&l->one.figure, l->one.end == DRIVE_FINISHED, &l->rule, &l->said);
+    for (size_t i = 0; i < COUNT_OF(trials) && trials[i]->point != NULL; i++) {
+        read_again(l, trials[i]);
+        const enum exit_code code = show(l, trials[i]);
+        if (code != EXIT_OK) {
+            return code;
+        }
+    }
+    return write_file(l, &l->said);
+}
+
+static enum exit_code try_system(const struct local_try *try, uint32_t system)
+{
+    const struct point *large = smallest_point(try->def, system, 2);
+    const bool has_rule = try->def->spec->systems.items[system].log != NULL || try->writes;
+    _cleanup_(lesson_done) struct lesson l = {.try = try,
+                                              .one.point = smallest_point(try->def, system, 1)};
+    if (l.one.point == NULL) {
+        return EXIT_OK; /* the sweep leaves it out */
+    }
+    l.several.point = has_rule && large != l.one.point ? large : NULL;
+    enum exit_code code = try_point(&l, &l.one);
+    code = code == EXIT_OK && l.several.point != NULL ? try_point(&l, &l.several) : code;
+    return code == EXIT_OK && try->writes ? write_rule(&l) : code;
 }
 
 /* ---- the verb ---- */
 
-static enum exit_code load(struct local_try *t)
+static enum exit_code make_store(struct local_try *try)
 {
+    const char *tmp = getenv("TMPDIR");
+    _cleanup_(freep) char *folder =
+        xasprintf("%s/benchctl-try-XXXXXX", tmp != NULL && tmp[0] == '/' ? tmp : "/tmp");
+    if (mkdtemp(folder) == NULL) {
+        return cli_error(EXIT_LOCAL_RESOURCE, "set TMPDIR to another folder",
+                         "create folder '%s': %s", folder, strerror(errno));
+    }
+    try->folder = take_ptr(folder);
+    _cleanup_(freep) char *url = xasprintf("sqlite:%s/try.db", try->folder);
+    struct err err = {0};
+    return store_open(url, true, &try->store, &err) < 0
+               ? cli_error(EXIT_LOCAL_RESOURCE, NULL, "%s", err.msg)
+               : EXIT_OK;
+}
+
+static void done(struct local_try *try)
+{
+    _cleanup_(texts_done) struct texts names = {0};
+    store_close(try->store);
+    if (try->folder != NULL) {
+        file_names(try->folder, &names);
+        vec_each (char *const, name, &names.list) {
+            _cleanup_(freep) char *path = xasprintf("%s/%s", try->folder, *name);
+            (void)unlink(path); /* "." and ".." stay */
+        }
+        (void)rmdir(try->folder); /* what stays is in the folder for temporary files */
+    }
+    run_def_free(try->def);
+    profiles_done(&try->profiles);
+    free(try->folder);
+    free(try->worker);
+}
+
+static enum exit_code open_try(struct local_try *try)
+{
+    const char *timeout = args_get(&try->cli->args, "timeout", "5m");
     const struct definition_load_params params = {
-        .profiles = &t->profiles, .is_local = true, .created_unix_ms = clock_unix_ms()};
-    const enum exit_code code = definition_load_named(t->cli, &params, &t->def);
-    return code == EXIT_OK ? profiles_check(&t->profiles, t->def->spec) : code;
+        .profiles = &try->profiles, .is_local = true, .created_unix_ms = clock_unix_ms()};
+    struct err err = {0};
+    if (human_parse_duration(timeout, &try->timeout_ms) < 0) {
+        return cli_error(EXIT_USAGE, "for example --timeout 90s or --timeout 10m",
+                         "--timeout '%s': expected a duration", timeout);
+    }
+    enum exit_code code = profiles_open(&try->profiles);
+    if (code == EXIT_OK && host_find_worker(&try->worker, &err) < 0) {
+        code = cli_error(EXIT_LOCAL_RESOURCE, "set BENCHWORKER to its path", "%s", err.msg);
+    }
+    code = code == EXIT_OK ? definition_load_named(try->cli, &params, &try->def) : code;
+    code = code == EXIT_OK ? profiles_check(&try->profiles, try->def->spec) : code;
+    if (code == EXIT_OK) {
+        shell_vars_note(try->cli, try->def->spec);
+    }
+    return code == EXIT_OK ? make_store(try) : code;
 }
 
 enum exit_code local_try(const struct cli *cli)
 {
-    struct local_try t = {.cli = cli};
-    struct err err = {0};
-    enum exit_code code = try_options_take(cli, &t.options);
-    code = code == EXIT_OK ? profiles_open(&t.profiles) : code;
-    if (code == EXIT_OK && host_find_worker(&t.worker, &err) < 0) {
-        code = cli_error(EXIT_LOCAL_RESOURCE, "set BENCHWORKER to its path", "%s", err.msg);
+    _cleanup_(done) struct local_try try = {.cli = cli, .writes = args_has(&cli->args, "write")};
+    const enum exit_code opened = open_try(&try);
+    enum exit_code worst = opened;
+    for (uint32_t i = 0; opened == EXIT_OK && i < try.def->spec->systems.len; i++) {
+        const enum exit_code code = try_system(&try, i);
+        if (code == EXIT_INTERRUPTED) {
+            return code;
+        }
+        worst = worst == EXIT_OK ? code : worst;
     }
-    code = code == EXIT_OK ? load(&t) : code;
-    if (code == EXIT_OK) {
-        shell_vars_note(cli, t.def->spec);
+    if (worst == EXIT_OK && !try.writes) {
+        cli_note(cli, "this estimate includes warm-up steps; `benchctl run` skips "
+                      "measure.warmupSteps and the rule's `skip`");
     }
-    code = code == EXIT_OK ? make_store(&t) : code;
-    const struct try_params params = {.cli = cli,
-                                      .def = t.def,
-                                      .profiles = &t.profiles,
-                                      .options = &t.options,
-                                      .run = run_trial,
-                                      .ctx = &t};
-    code = code == EXIT_OK ? try_each_system(&params) : code;
-    remove_store(&t);
-    run_def_free(t.def);
-    profiles_done(&t.profiles);
-    free(t.worker);
-    return code;
+    return worst;
 }

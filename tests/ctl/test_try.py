@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
 """benchctl try: one small point, a figure or what to write, and nothing is stored."""
+import concurrent.futures
+import itertools
 import json
 import os
 import pathlib
@@ -89,6 +91,8 @@ os.execv(sys.executable, [sys.executable, *sys.argv[1:]])
 
 
 class Try(cli.CliCase):
+    numbers = itertools.count()
+
     def setUp(self):
         super().setUp()
         self.tmp = self.folder / "tmp"
@@ -122,15 +126,15 @@ class Try(cli.CliCase):
     def try_in_time(self, wanted, path, *options, code=0):
         """A program that never ends: the limit is longer where the machine is too busy for the first one."""
         for limit in ("1s", "5s", "25s"):
-            done = self.ctl_any("try", path, "--local", "--timeout", limit, *options)
+            done = self.ctl_any("try", path, "--timeout", limit, *options)
             if done.returncode == code and re.search(wanted, done.stdout):
                 break
         self.assertEqual((done.returncode, list(self.tmp.iterdir())), (code, []), done.stderr)
         self.assertRegex(done.stdout, wanted)
         return done.stdout
 
-    def ctl_any(self, *args):
-        return subprocess.run([cli.BENCHCTL, *args], env=self.env, cwd=self.folder, capture_output=True, text=True,
+    def ctl_any(self, *args, env=None):
+        return subprocess.run([cli.BENCHCTL, *args], env=env or self.env, cwd=self.folder, capture_output=True, text=True,
                               timeout=600, check=False)
 
     def test_from_nothing_to_a_figure_in_two_commands(self):
@@ -147,7 +151,8 @@ class Try(cli.CliCase):
                 self.assertRegex(done.stdout, r"^train \(1 worker\): \d+ steps found, \d+\.?\d* samples/s by the rule "
                                               r"torch-ddp \(mean of \d+ numbered step lines\)\n"
                                               r"  lines: steps \d+(, not read \d+)?\n  verdict: \d[^\n]*\n"
-                                              r"train \(2 workers\): \d+ steps found, \d+\.?\d* samples/s by [^\n]*\n  lines: [^\n]*\n  verdict: [^\n]*\n$")
+                                              r"train \(2 workers\): \d+ steps found, \d+\.?\d* samples/s by [^\n]*\n  of these, worker/[01] alone:\n"
+                                              r"  lines: [^\n]*\n  verdict: [^\n]*\n$")
                 self.assertEqual(list(self.tmp.iterdir()), [])
 
     def test_a_program_that_ends(self):
@@ -156,7 +161,8 @@ class Try(cli.CliCase):
                          r"^sh \(1 worker\): 5 steps found, 50.00 samples/s by the rule torch-ddp "
                          r"\(mean of 5 step lines\)\n  lines: steps 5\n"
                          r"  verdict: 50 samples/s; one witness: its lines [^\n]*\n"
-                         r"sh \(2 workers\): 5 steps found, 100.0 samples/s [^\n]*\n[^\n]*\n[^\n]*\n"
+                         r"sh \(2 workers\): 5 steps found, 100.0 samples/s [^\n]*\n  of these, worker/[01] alone:\n"
+                         r"  lines: steps 5\n  verdict: 50 samples/s[^\n]*\n"
                          r"  2 independent copies, as far as the definition shows: profile none does not [^\n]*\n$")
         one = self.make("echo total images/sec: 8", log="tf-cnn-benchmarks", grid="{workers: [1]}")
         self.assertEqual(self.try_it(one),
@@ -217,20 +223,28 @@ class Try(cli.CliCase):
     def fake(self, text, *options, steps=60, step_s=0.04, batch=32, grid="{workers: [1, 2]}", log=None, code=0):
         """try --write of a program that measures its own steps; `text` has what a line says: {r} its rate, {rw} that of all workers.
         It says what it printed, the rule in the file (None: unchanged), and the true rates of one worker and of several."""
-        path, truth = self.folder / "fake.yaml", self.folder / "truth"
-        script = self.program("fake.py", FAKE.format(text=text, steps=steps, step_s=step_s, batch=batch, truth=str(truth)))
+        folder = self.folder / f"fake{next(self.numbers)}"
+        tmp, path, truth = folder / "tmp", folder / "fake.yaml", folder / "truth"
+        tmp.mkdir(parents=True)
+        script = self.program(f"{folder.name}/fake.py", FAKE.format(text=text, steps=steps, step_s=step_s, batch=batch, truth=str(truth)))
         text = self.ctl("init", *options, "--", sys.executable, script).stdout.replace("[1, 2]", grid[10:-1])
         text = text.replace("# batchSize: 32", "batchSize: 32")
         path.write_text(text if log is None else text.replace("    # log: torch-ddp\n", f"    log: {log}\n"), encoding="utf-8")
         truth.write_text("", encoding="utf-8")
-        done = self.ctl_any("try", str(path), "--local", "--write", "-q")
+        done = self.ctl_any("try", str(path), "--write", "-q", env={**self.env, "TMPDIR": str(tmp)})
         self.assertIn(done.returncode, code if isinstance(code, tuple) else (code,), done.stdout + done.stderr)
-        self.assertEqual(list(self.tmp.iterdir()), [])
+        self.assertEqual(list(tmp.iterdir()), [])
         after = path.read_text(encoding="utf-8")
         self.assertEqual(done.returncode != 0, after.count("log: ") == 0 or "    # log: torch-ddp\n" in after, done.stdout)
         rule = re.search(r"^    log: (.*)$", after, re.M)
         rates = [json.loads(line) for line in truth.read_text(encoding="utf-8").splitlines()]
         return done.stdout, rule and rule.group(1), {n: [rate for workers, rate in rates if workers == n] for n in (1, 2, 4)}
+
+    def fakes(self, calls):
+        """Several fakes at once, for they sleep: an iterator of what each says. `calls`: (text, keys) of each."""
+        with concurrent.futures.ThreadPoolExecutor(6) as pool:
+            for done in [pool.submit(self.fake, text, **keys) for text, keys in calls]:
+                yield done.result()
 
     def figures(self, said):
         return {int(n): float(rate) for n, rate in re.findall(r"\((\d+) workers?\): (?:\d+ steps? found, )?(\S+) \S+/s by ", said)}
@@ -239,72 +253,32 @@ class Try(cli.CliCase):
         for n, rate in self.figures(said).items():
             self.assertAlmostEqual(rate / of(truth[n]), 1, delta=tolerance, msg=f"{n} workers: {truth}\n{said}")
 
-    def test_the_scope_is_that_of_the_words_or_of_the_pace(self):
-        """Rank 0 alone prints: a time of its steps, its own rate, that of all, or one whose scope a word says."""
-        rows = [  # the line, whether all print, the scope that is written; "?": one question
-            ("step {i} took {ms:.2f} ms/step", False, "Each"),
-            ("step {i} loss {loss:.3f}, {rw:.1f} img/s", False, "Job"),
-            ("step {i} loss {loss:.3f}, {r:.1f} img/s/gpu", False, "Each"),
-            ("step {i}: {r:.1f} img/s per device", False, "Each"),
-            ("step {i}: {r:.1f} img/s", False, "?"),
-            ("step {i}: {rw:.1f} img/s (all workers)", False, "Job"),
-            ("step {i}: {r:.1f} img/s", True, None),
-            ("step {i}: {rw:.1f} img/s", True, "Job"),
+    def test_what_is_learned(self):
+        """From programs that run; tests/ctl/test_try.c has more lines with times of its own."""
+        trainer = ("0:#{{'train_runtime': '{t:.3f}', 'train_samples_per_second': '{all:.4g}', "
+                   "'train_steps_per_second': '{sps:.4g}', 'train_loss': '1.9', 'epoch': '1'}}")
+        rows = [  # a line, the rule in the file, what is printed of it, and the tolerance of its figures; the first step is in some means
+            ("0:step {i} took {ms:.2f} ms/step", {}, "scope: Each", r"batch: 32 samples a step, by batchSize alone; no line confirms it\n", 0.15),
+            ("0:step {i}: {rw:.1f} img/s (all workers)", {}, "scope: Job", "warm-up: the first 10 steps are left out, by the numbers in", 0.15),
+            ("step {i}: {r:.1f} img/s", {}, "torch-ddp", r"they agree\n  2 independent copies, as far as the definition shows: profile none does not", 0.15),
+            ("#Done. Trained 1920 samples. Throughput: {r:.2f} samples/sec", {}, "torch-ddp", "verdict: ", 0.3),
+            ("#done: {r:.1f} frames/s", {}, "{lines: [{kind: Summary, pattern: ", "verdict: ", 0.3),
+            (trainer, {}, "hf-trainer", "verdict: ", 0.3),  # a shipped rule of the job is not replaced
+            ("0:step {i}: {r:.1f} img/s", {"code": 2}, None, r"scope: Each, pattern: .*\n.*scope: Job, pattern: .*\nwith scope: Job, remove", None),
+            ("0:iter {i}: total {r:.0f} samples/s", {"step_s": "0.08 / W", "code": 1}, None,
+             "all together have one batch, and workload.batchSize is that of each; remove it\nnothing was written\n", None),
+            ("step {i}: {r:.1f} img/s", {"batch": 8, "code": 1}, None, "a batch of 8 instead of 32 would agree: write 'batchSize: 8'\n", None),
         ]
-        for text, all_print, scope in rows:
-            with self.subTest(text):
-                said, rule, truth = self.fake(text if all_print else "0:" + text, code=2 if scope == "?" else 0)
-                if scope == "?":
-                    self.assertRegex(said, r"1 of 2 workers prints figures, and nothing shows of what:\n"
-                                           r"  1 worker, line \d+: step \d+: \S+ img/s\n    by rate and pace a step has 3[123]\S* samples\n"
-                                           r"  2 workers, line \d+: step \d+: \S+ img/s\n    by rate and pace a step has 3[123]\S* samples\n"
-                                           r"nothing was written; write one of these into the system:\n"
-                                           r"  log: {lines: \[{kind: Step, scope: Each, pattern: .*  # scope: Each, if .*\n"
-                                           r"  log: {lines: \[{kind: Step, scope: Job, pattern: .*  # scope: Job, if .*\n$")
-                    continue
-                self.assertEqual(scope, (re.search("scope: (\\w+)", rule) or [None, None])[1], said)
-                self.assertIn("warm-up: the first 10 steps are left out, by the numbers in the lines\n", said)
-                self.assertRegex(said, r"(?s)(  lines: steps \d+, warm-up 10\n  verdict: [^\n]* they agree\n.*){2}")
-                self.assert_right(said, truth)
-
-    def test_a_global_batch_is_no_scaling(self):
-        """3,200 and 3,200 samples/s are 1.000x or 2.000x: nothing but the program's author knows. A step time that halves is a question too."""
-        said, rule, _ = self.fake("0:iter {i}: {r:.0f} samples/s", code=2)
-        self.assertIsNone(rule, said)
-        said, rule, _ = self.fake("0:iter {i}: time {ms:.2f}ms/step", step_s="0.08 / W", code=2)
-        self.assertIn("scope: Job, unit: steps, ", said)
-        said, rule, _ = self.fake("0:iter {i}: total {r:.0f} samples/s", step_s="0.08 / W", code=1)
-        self.assertIn("a batch of 16 instead of 32 would agree", said)
-
-    def test_the_batch_follows_from_rate_and_pace(self):
-        said, _, _ = self.fake("step {i}: {r:.1f} img/s", batch=8, code=1)
-        self.assertIn("a batch of 8 instead of 32 would agree: write 'batchSize: 8'\n", said)
-        said, _, _ = self.fake("step {i} took {ms:.2f} ms/step", batch=8)
-        self.assertIn("  batch: 32 samples a step, by batchSize alone; no line confirms it\n", said)
-
-    def test_copies_are_said(self):
-        wanted = "  2 independent copies, as far as the definition shows: profile none does not connect the processes\n"
-        said, _, _ = self.fake("step {i}: {r:.1f} img/s")
-        self.assertEqual(said.count(wanted), 1, said)
-        said, _, _ = self.fake("0:step {i} took {ms:.2f} ms/step")
-        self.assertNotIn("copies", said)
-
-    def test_a_single_line_at_the_end_has_no_warm_up(self):
-        rows = [("#Done. Trained 1920 samples. Throughput: {r:.2f} samples/sec", "torch-ddp"),
-                ("#done: {r:.1f} frames/s", "{lines: [{kind: Summary, pattern: ")]
-        for text, begin in rows:
-            said, rule, truth = self.fake(text)
-            self.assertTrue(rule.startswith(begin), rule)
-            self.assertNotIn("skip", said)
-            self.assert_right(said, truth, tolerance=0.3)  # the first step is in its mean
-
-    def test_a_shipped_rule_of_the_job_is_not_replaced(self):
-        """What Hugging Face's Trainer prints under torchrun: one summary of the job by rank 0."""
-        said, rule, truth = self.fake("0:#{{'train_runtime': '{t:.3f}', 'train_samples_per_second': '{all:.4g}', "
-                                      "'train_steps_per_second': '{sps:.4g}', 'train_loss': '1.9', 'epoch': '1'}}")
-        self.assertEqual(rule, "hf-trainer", said)
-        self.assertNotIn("copies", said)
-        self.assert_right(said, truth, tolerance=0.3)
+        for row, (said, rule, truth) in zip(rows, self.fakes((row[0], row[1]) for row in rows)):
+            with self.subTest(row[0]):
+                self.assertRegex(said, row[3])
+                self.assertEqual("independent copies" in said, not row[0].startswith("0:") and row[2] is not None, said)
+                if row[2] is None:
+                    self.assertIsNone(rule, said)
+                else:
+                    self.assertIn(row[2], rule)
+                    self.assert_right(said, truth, tolerance=row[4])
+                    self.assertNotIn("skip", rule)
 
     def test_what_has_no_figure_gets_a_rule_or_advice(self):
         rows = [
@@ -313,23 +287,20 @@ class Try(cli.CliCase):
             ("hello", "no line has a number that could be a figure; print one a step, "),
             ("", "PYTHONUNBUFFERED=1"),
         ]
-        for text, wanted in rows:
+        works = []
+        for (text, wanted), (said, _, _) in zip(rows, self.fakes((text, {"steps": 20, "code": 1}) for text, _ in rows)):
             with self.subTest(text):
-                said, rule, _ = self.fake(text, steps=20, code=1)
                 self.assertIn(wanted, said)
                 self.assertNotRegex(said, "record|log rule\n")
-                given = re.search(r"  log: (.*)\n", said)
-                if given is not None:  # it works as it is printed
-                    said, _, truth = self.fake(text, steps=60, log=given.group(1))
-                    self.assert_right(said, truth)
+                works += [(text, {"log": rule}) for rule in re.findall(r"  log: (.*)\n", said)]  # it works as it is printed
+        for said, _, truth in self.fakes(works):
+            self.assert_right(said, truth)
 
     def test_formats(self):
         """Each of the formats at one and two workers: a right figure, or a reason. All with --long."""
-        for number, text in enumerate(FORMATS):
-            if "--long" not in sys.argv[1:] and number % 6 != 1:
-                continue
+        formats = FORMATS if "--long" in sys.argv[1:] else FORMATS[1::6]
+        for text, (said, rule, truth) in zip(formats, self.fakes((text, {"code": (0, 1, 2)}) for text in formats)):
             with self.subTest(text):
-                said, rule, truth = self.fake(text, code=(0, 1, 2))
                 if rule is None:
                     self.assertRegex(said, r"(?s)no figure|known|write")
                 elif "unit: tokens" in rule:
@@ -347,27 +318,21 @@ class Try(cli.CliCase):
         self.assertIn("warm-up: the first 2 of 12 lines are left out, because they have no number for measure.warmupSteps\n", said)
         self.assertIn("skip: {lines: 2}, ", rule)
 
-    def test_what_is_written_is_the_rule_alone(self):
+    def test_what_cannot_be_written(self):
         script = "for i in 1 2 3; do echo 5 images/sec; done"
-        base = pathlib.Path(self.make(script, grid="{workers: [1]}", warmupSteps="0")).read_text(encoding="utf-8")
-        at = base.index("    # which lines")
-        head, tail = base[:at], base[base.index("  workload:"):]
-        name, rule = "  - name: sh\n", "    log: torch-ddp\n"
-        rows = [
-            ("a comment names one", "    # log: x\n", head + rule + tail),
-            ("no field", "", head.replace(name, name + rule) + tail),
-            ("a comment of something else", "  # log: x\n", head.replace(name, name + rule) + "  # log: x\n" + tail),
-            ("another one", "    log: keras  # a comment\n", head + "    log: torch-ddp  # a comment\n" + tail),
-            ("a block is left", "    log:\n      lines:\n      - {kind: Step, pattern: x}\n", None),
-        ]
-        for name, old, new in rows:
-            with self.subTest(name):
-                path = self.folder / "one.yaml"
-                path.write_text(head + old + tail, encoding="utf-8")
-                self.try_it(str(path), "--write", code=2 if new is None else 0)
-                self.assertEqual(path.read_text(encoding="utf-8"), new or head + old + tail)
-        done = self.ctl("try", "-f", "-", "--local", "--write", code=2)
+        path = pathlib.Path(self.make(script, grid="{workers: [1]}", warmupSteps="0"))
+        old = path.read_text(encoding="utf-8").replace("  workload:", "    log:\n      lines:\n      - {kind: Step, pattern: x}\n  workload:")
+        path.write_text(old, encoding="utf-8")
+        self.try_it(str(path), "--write", code=2)
+        self.assertEqual(path.read_text(encoding="utf-8"), old)
+        done = self.ctl("try", "-f", "-", "--write", code=2)
         self.assertIn("--write needs a file", done.stderr)
+
+    def test_a_program_that_prints_an_end_is_not_cut(self):
+        """A sweep that is cut short has another figure."""
+        rule = "{end: over, lines: [{kind: Step, scope: Job, aggregate: Max, pattern: '(?<rate>) samples/s'}]}"
+        script = "for i in 1 2 3 4 5 6 7 8 9 10; do echo $((i * 100)) samples/s; sleep 0.25; done; echo over"
+        self.assertIn(" 1000 samples/s by a rule", self.try_it(self.make(script, log=rule, grid="{workers: [1]}")))
 
     def test_each_system_is_tried_at_its_smallest_point(self):
         file = pathlib.Path(self.make("echo $BENCHD_INDEX; exec sleep 1000", log="torch-ddp", grid="{workers: [3, 2]}"))

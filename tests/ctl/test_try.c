@@ -1,0 +1,327 @@
+/* What `benchctl try` concludes from outputs: the texts of programs with the times at which their
+ * lines arrive, without a program. */
+#include "def_fixture.h"
+
+#include <math.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "ctl/try/try.h"
+
+#define STEP_NS INT64_C(40000000)
+#define N_STEPS 60
+
+/* A definition of one point with so many workers; `log` may be NULL. */
+static struct run_def *make_workers(unsigned n, int batch, const char *log)
+{
+    _cleanup_(freep) char *batch_size =
+        batch == 0 ? xstrdup("") : xasprintf("batchSize: %d, ", batch);
+    _cleanup_(freep) char *text = xasprintf(
+        "apiVersion: benchd.io/v1alpha1\nkind: Benchmark\nmetadata: {name: tiny}\nspec:\n"
+        "  systems:\n  - name: x\n    profile: none\n    command: [x]\n%s%s%s"
+        "  workload: {model: x, %sexchange: {kind: AllReduce}}\n"
+        "  sweep: {grid: {workers: [%u]}}\n  roles: {worker: {replicas: {from: workers}}}\n"
+        "  measure: {warmupSteps: 10, steps: 100}\n",
+        log == NULL ? "" : "    log: ", log == NULL ? "" : log, log == NULL ? "" : "\n", batch_size,
+        n);
+    return make_def_of(text, 0);
+}
+
+/* ---- programs ---- */
+
+/* "{r}" of a line becomes the number. */
+static void put_line(struct buf *out, const char *line, const char *const keys[],
+                     const double values[], size_t n)
+{
+    for (const char *c = line; *c != '\0'; c++) {
+        bool is_key = false;
+        for (size_t i = 0; i < n && !is_key; i++) {
+            is_key = str_has_prefix(c, keys[i]);
+            if (is_key) {
+                buf_printf(out, i == 0 ? "%.0f" : "%.2f", values[i]);
+                c += strlen(keys[i]) - 1;
+            }
+        }
+        if (!is_key) {
+            buf_putc(out, *c);
+        }
+    }
+    buf_putc(out, '\n');
+}
+
+/* A program with `batch` samples a step of each process; of one batch for all if is_global. A line
+ * that begins with "0:" is of worker 0 alone. */
+struct program {
+    const char *line;
+    int batch;
+    bool is_global;
+};
+
+static void run_program(const struct program *p, struct try_seen *seen)
+{
+    static const char *const keys[] = {"{i}", "{r}", "{rw}", "{ms}"};
+    const bool is_only = str_has_prefix(p->line, "0:");
+    const double speed = p->is_global ? seen->n : 1, step_s = STEP_NS / 1e9 / speed;
+    for (unsigned i = 0; i < N_STEPS; i++) {
+        /* Steps differ a little, so that there is an interval. */
+        const double own_s = step_s * (1 + 0.01 * (i % 3));
+        const double rate = p->batch / own_s;
+        const double values[] = {i, rate, rate * seen->n, own_s * 1000};
+        static int64_t t_ns;
+        t_ns = i == 0 ? INT64_C(1000000000) : t_ns + (int64_t)(own_s * 1e9);
+        for (uint32_t k = 0; k < (is_only ? 1 : seen->n); k++) {
+            _cleanup_(buf_done) struct buf line = BUF_INIT;
+            put_line(&line, p->line + (is_only ? 2 : 0), keys, values, 4);
+            const struct replica_id id = {.role = ROLE_WORKER, .index = k};
+            const struct replica_text text = {false, line.data, line.len, t_ns};
+            (void)try_seen_text(seen, &id, &text);
+        }
+    }
+}
+
+/* One worker and two, as `benchctl try --write` reads them. */
+struct pair {
+    struct program program;
+    int batch_size; /* of the definition */
+    struct run_def *defs[2];
+    struct try_seen seen[2];
+    struct try_figure figures[2];
+    struct try_rule rule;
+    struct buf said;
+};
+
+static void pair_read(struct pair *p, int i, const char *log)
+{
+    try_figure_done(&p->figures[i]);
+    run_def_free(p->defs[i]);
+    p->defs[i] = make_workers(i + 1, p->batch_size, log);
+    p->seen[i].def = p->defs[i];
+    try_figure_read(&p->seen[i], &p->figures[i]);
+}
+
+/* Returns whether the scope is known. */
+static bool pair_learn(struct pair *p, const char *log)
+{
+    _cleanup_(buf_done) struct buf found = BUF_INIT, text = BUF_INIT;
+    for (int i = 0; i < 2; i++) {
+        p->defs[i] = make_workers(i + 1, p->batch_size, log);
+        try_seen_init(&p->seen[i], p->defs[i], 10);
+        run_program(&p->program, &p->seen[i]);
+    }
+    if (log == NULL) {
+        if (try_seen_find_rule(&p->seen[0], 0, &p->rule.text) == 0) {
+            fail_msg("no rule for '%s'", p->program.line);
+        }
+        try_rule_put(&p->rule, &found);
+    }
+    for (int i = 0; i < 2; i++) {
+        pair_read(p, i, log == NULL ? buf_cstr(&found) : log);
+    }
+    if (!try_learn_scope(&p->figures[0], &p->figures[1], false, &p->rule, &p->said)) {
+        return false;
+    }
+    try_learn_warmup(&p->figures[0], false, &p->rule, &p->said);
+    try_rule_put(&p->rule, &text);
+    for (int i = 0; i < 2 && text.len > 0; i++) {
+        pair_read(p, i, buf_cstr(&text));
+    }
+    return true;
+}
+
+static void pair_done(struct pair *p)
+{
+    for (int i = 0; i < 2; i++) {
+        try_figure_done(&p->figures[i]);
+        try_seen_done(&p->seen[i]);
+        run_def_free(p->defs[i]);
+    }
+    buf_done(&p->rule.text);
+    buf_done(&p->said);
+}
+
+static void assert_near(double got, double wanted, const char *what)
+{
+    if (!(fabs(got / wanted - 1) < 0.02)) {
+        fail_msg("%s: %g instead of %g", what, got, wanted);
+    }
+}
+
+/* ---- the scope ---- */
+
+TEST(the_scope_is_that_of_the_words_or_of_the_pace)
+{
+    static const struct {
+        const char *line, *scope; /* "?": a question; "": the default */
+    } rows[] = {
+        {"0:step {i} took {ms} ms/step", "Each"},
+        {"0:step {i}, {rw} frames/s", "Job"},
+        {"0:step {i}, {r} img/s/gpu", "Each"},
+        {"0:step {i}: {r} img/s per device", "Each"},
+        {"0:step {i}: {r} img/s", "?"},
+        {"0:step {i}: {rw} img/s (all workers)", "Job"},
+        {"step {i}: {r} img/s", ""},
+        {"step {i}: {rw} img/s", "Job"},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        for (int batch_size = 0; batch_size <= 32; batch_size += 32) {
+            _cleanup_(pair_done) struct pair p = {.program = {rows[i].line, 32, false},
+                                                  .batch_size = batch_size};
+            const bool is_known = pair_learn(&p, NULL);
+            const char *scope = p.rule.scope == NULL ? "" : p.rule.scope;
+            assert_string_equal(is_known ? scope : "?", rows[i].scope);
+            if (is_known && !(batch_size == 0 && strstr(rows[i].line, "ms/step") != NULL)) {
+                const double true_rate = 32 / (STEP_NS / 1e9 * 1.01);
+                assert_near(p.figures[0].rate, true_rate, rows[i].line);
+                assert_near(p.figures[1].rate, 2 * true_rate, rows[i].line);
+            }
+            if (!is_known) {
+                assert_non_null(strstr(buf_cstr(&p.said),
+                                       "1 of 2 workers prints figures, and nothing shows of what:\n"
+                                       "  1 worker, line 60: step 59: "));
+                assert_non_null(strstr(buf_cstr(&p.said), "  2 workers, line 60: step 59: "));
+                assert_non_null(strstr(buf_cstr(&p.said), "scope: Each, pattern: "));
+                assert_non_null(strstr(buf_cstr(&p.said), "scope: Job, pattern: "));
+                assert_int_equal(batch_size > 0,
+                                 strstr(buf_cstr(&p.said), "remove workload.batchSize") != NULL);
+            }
+        }
+    }
+}
+
+/* Where all workers divide one batch, only the program's author knows. A step time that halves is a
+ * question, too. */
+TEST(a_global_batch_is_no_scaling)
+{
+    _cleanup_(pair_done) struct pair steps = {
+        .program = {"0:iter {i}: time {ms} ms/step", 32, true}};
+    assert_false(pair_learn(&steps, NULL));
+    assert_non_null(strstr(buf_cstr(&steps.said), "scope: Job, unit: steps, "));
+}
+
+/* The rate of all is right, and batchSize is not the batch of each. */
+TEST(a_global_batch_of_a_job_says_what_to_write)
+{
+    static const char rule[] =
+        "{lines: [{kind: Step, scope: Job, pattern: '(?<rate>) samples/s'}]}";
+    static const struct program program = {"0:iter {i}: total {r} samples/s", 32, true};
+    const char *const logs[] = {NULL, rule};
+    for (size_t i = 0; i < COUNT_OF(logs); i++) {
+        _cleanup_(pair_done) struct pair p = {.program = program, .batch_size = 32};
+        _cleanup_(buf_done) struct buf out = BUF_INIT;
+        assert_true(pair_learn(&p, logs[i]));
+        assert_true(p.figures[0].has_figure);
+        assert_false(p.figures[1].has_figure);
+        try_explain_batch(&p.figures[0], &p.figures[1], &out);
+        assert_string_equal(buf_cstr(&out), "by rate and pace a step has 32 samples, as with 1 "
+                                            "worker: all together have one batch, "
+                                            "and workload.batchSize is that of each; remove it\n");
+        _cleanup_(pair_done) struct pair without = {.program = program};
+        assert_true(pair_learn(&without, logs[i])); /* the advice works */
+        assert_near(without.figures[1].rate, 32 / (STEP_NS / 2e9 * 1.01), "without batchSize");
+    }
+}
+
+/* ---- what is printed ---- */
+
+/* The rate above is the sum, and the verdict is that of the replica that is the least certain. */
+TEST(the_verdict_of_a_sum_is_that_of_one_replica)
+{
+    _cleanup_(run_def_freep) struct run_def *def = make_workers(2, 32, "torch-ddp");
+    _cleanup_(try_seen_done) struct try_seen seen;
+    _cleanup_(try_figure_done) struct try_figure figure = {0};
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
+    try_seen_init(&seen, def, 10);
+    const struct program program = {"0:step {i}: {r} img/s", 32, false};
+    run_program(&program, &seen);
+    for (int i = 0; i < N_STEPS; i++) { /* all at once */
+        const struct replica_id id = {.role = ROLE_WORKER, .index = 1};
+        _cleanup_(freep) char *line = xasprintf("step %d: 100 img/s\n", i);
+        const struct replica_text text = {false, line, strlen(line), STEP_NS};
+        (void)try_seen_text(&seen, &id, &text);
+    }
+    try_figure_read(&seen, &figure);
+    try_figure_put(&figure, &out);
+    assert_non_null(strstr(buf_cstr(&out), " samples/s by the rule torch-ddp "));
+    assert_non_null(strstr(buf_cstr(&out), "\n  of these, worker/1 alone:\n  lines: "));
+    assert_non_null(strstr(buf_cstr(&out), "\n  verdict: 100 samples/s; one witness: "));
+}
+
+/* ---- when a trial has enough ---- */
+
+static bool step(struct try_seen *seen, uint32_t index, int64_t t_ms)
+{
+    const struct replica_id id = {.role = ROLE_WORKER, .index = index};
+    const struct record record = {.type = RECORD_STEP, .step = {.t_ns = t_ms * 1000000}};
+    return try_seen_record(seen, &id, &record);
+}
+
+/* How many steps of 100 ms of worker 0 end the trial of two; 0: none of a hundred. */
+static int steps_of(const char *log, bool both)
+{
+    _cleanup_(run_def_freep) struct run_def *def = make_workers(2, 32, log);
+    _cleanup_(try_seen_done) struct try_seen seen;
+    try_seen_init(&seen, def, 10);
+    for (int i = 1; i <= 100; i++) {
+        bool is_enough = step(&seen, 0, 100 * i);
+        is_enough = (both && step(&seen, 1, 100 * i)) || is_enough;
+        if (is_enough) {
+            return i;
+        }
+    }
+    return 0;
+}
+
+TEST(a_trial_ends_when_its_pace_is_known)
+{
+    static const char job[] = "{lines: [{kind: Step, scope: Job, pattern: '(?<rate>) x'}]}";
+    static const char each[] = "{lines: [{kind: Step, pattern: '(?<rate>) x'}]}";
+    static const char end[] =
+        "{end: over, lines: [{kind: Step, scope: Job, pattern: '(?<rate>) x'}]}";
+    const int both = steps_of(each, true), alone = steps_of(each, false);
+    assert_in_range(both, 20, 26);                /* ten of the warm-up, ten measured, and 1.3 s */
+    assert_int_equal(steps_of(job, false), both); /* one speaks for all */
+    assert_in_range(alone, 31, 42);               /* the other one may keep its lines in a buffer */
+    assert_int_equal(steps_of(end, true), 0);     /* it is read whole, or it was cut short */
+    assert_int_equal(steps_of(NULL, true), 0);    /* records end by themselves */
+}
+
+/* ---- the file ---- */
+
+TEST(what_is_written_is_the_rule_alone)
+{
+    static const char head[] =
+        "kind: Benchmark\nspec:\n  systems:\n  - name: sh\n    command: [x]\n";
+    static const char tail[] = "  - name: other\n    log: mpi\n  # log: x\n  workload: {}\n";
+    static const struct {
+        const char *old, *wanted; /* NULL: refused */
+    } rows[] = {
+        {"    # log: x\n", "    log: torch-ddp\n"},
+        {"    log: keras  # a comment\n", "    log: torch-ddp  # a comment\n"},
+        {"    log: keras\n", "    log: torch-ddp\n"},
+        {"    log:\n      lines:\n      - {kind: Step, pattern: x}\n", NULL},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        _cleanup_(freep) char *text = xasprintf("%s%s%s", head, rows[i].old, tail);
+        _cleanup_(buf_done) struct buf out = BUF_INIT;
+        unsigned line;
+        assert_int_equal(try_put_log(text, strlen(text), "sh", "torch-ddp", &out, &line),
+                         rows[i].wanted != NULL);
+        if (rows[i].wanted != NULL) {
+            _cleanup_(freep) char *wanted = xasprintf("%s%s%s", head, rows[i].wanted, tail);
+            assert_string_equal(buf_cstr(&out), wanted);
+            assert_int_equal(line, 6);
+        }
+    }
+    _cleanup_(freep) char *text = xasprintf("%s%s", head, tail);
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
+    unsigned line;
+    assert_true(try_put_log(text, strlen(text), "sh", "torch-ddp", &out, &line));
+    assert_string_equal(
+        buf_cstr(&out),
+        "kind: Benchmark\nspec:\n  systems:\n  - name: sh\n    log: torch-ddp\n    command: [x]\n"
+        "  - name: other\n    log: mpi\n  # log: x\n  workload: {}\n");
+    assert_int_equal(line, 5);
+    static const char flow[] = "spec: {systems: [{name: sh, command: [x]}]}\n";
+    buf_clear(&out);
+    assert_false(try_put_log(flow, strlen(flow), "sh", "torch-ddp", &out, &line));
+}
