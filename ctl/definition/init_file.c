@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/parse.h"
 #include "base/str.h"
+#include "base/text.h"
 #include "base/vec_walk.h"
 #include "base/whole_file.h"
 #include "spec/matrix.h"
@@ -16,33 +17,67 @@
 
 /* ---- the profile ---- */
 
-/* What a script must do to use a profile, so that no other one fits it. */
+/* What a script must name to use a profile, so that no other one fits it. */
 static const struct {
-    const char *text, *profile, *why;
+    const char *text, *profile;
 } marks[] = {
-    {"ParameterServerStrategy", "tf-config-chief", "the script names ParameterServerStrategy"},
-    {"MultiWorkerMirroredStrategy", "tf-config", "the script names MultiWorkerMirroredStrategy"},
-    {"TF_CONFIG", "tf-config", "the script names TF_CONFIG"},
-    {"jax.distributed", "jax", "the script names jax.distributed"},
-    {"JAX_COORDINATOR_ADDRESS", "jax", "the script names JAX_COORDINATOR_ADDRESS"},
-    {"torch.distributed", "torchrun", "the script names torch.distributed"},
-    {"from torch import distributed", "torchrun", "the script imports torch.distributed"},
-    {"paddle.distributed", "paddle-fleet", "the script names paddle.distributed"},
+    {"ParameterServerStrategy", "tf-config-chief"},
+    {"MultiWorkerMirroredStrategy", "tf-config"},
+    {"TF_CONFIG", "tf-config"},
+    {"jax.distributed", "jax"},
+    {"JAX_COORDINATOR_ADDRESS", "jax"},
+    {"torch.distributed", "torchrun"},
+    {"torch import distributed", "torchrun"},
+    {"paddle.distributed", "paddle-fleet"},
     /* Quoted: other launchers have variables whose names end so. */
-    {"\"WORLD_SIZE\"", "torchrun", "the script reads WORLD_SIZE"},
-    {"'WORLD_SIZE'", "torchrun", "the script reads WORLD_SIZE"},
-    /* These train by torch.distributed without naming it. */
-    {"import accelerate", "torchrun", "the script imports accelerate"},
-    {"from accelerate", "torchrun", "the script imports accelerate"},
-    {"import transformers", "torchrun", "the script imports transformers"},
-    {"from transformers", "torchrun", "the script imports transformers"},
-    {"import lightning", "torchrun", "the script imports lightning"},
-    {"from lightning", "torchrun", "the script imports lightning"},
-    {"import pytorch_lightning", "torchrun", "the script imports pytorch_lightning"},
-    {"from pytorch_lightning", "torchrun", "the script imports pytorch_lightning"},
-    {"import deepspeed", "torchrun", "the script imports deepspeed"},
-    {"from deepspeed", "torchrun", "the script imports deepspeed"},
+    {"\"WORLD_SIZE\"", "torchrun"},
+    {"'WORLD_SIZE'", "torchrun"},
+    /* These train by torch.distributed, or with a module that does, without naming it. */
+    {"import accelerate", "torchrun"},
+    {"import transformers", "torchrun"},
+    {"import lightning", "torchrun"},
+    {"import pytorch_lightning", "torchrun"},
+    {"import deepspeed", "torchrun"},
+    /* These may use torch for their data alone. */
+    {"import jax", "none"},
+    {"import tensorflow", "none"},
+    {"import paddle", "none"},
+    {"import torch", "torchrun"},
 };
+
+/* Is there a line "import M", "import x, M", "from M import y" or "from M.x import y"? */
+static bool has_import(const char *script, const char *module)
+{
+    const size_t len = strlen(module);
+    for (const char *at = script; (at = strstr(at, module)) != NULL; at += len) {
+        const char *line = at;
+        while (line > script && line[-1] != '\n') {
+            line--;
+        }
+        line += strspn(line, " \t");
+        const bool is_name = !ascii_is_alnum(at[len]) && at[len] != '_' && at > line &&
+                             (at[-1] == ' ' || at[-1] == ',');
+        if (is_name && (str_has_prefix(line, "import ") ||
+                        (str_has_prefix(line, "from ") && at == line + strlen("from ")))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static const char *guess_of_script(const char *script, char ret_why[static INIT_WHY_SIZE])
+{
+    for (size_t i = 0; i < COUNT_OF(marks); i++) {
+        const bool is_import = str_has_prefix(marks[i].text, "import ");
+        const char *text = marks[i].text + (is_import ? strlen("import ") : 0);
+        if (is_import ? has_import(script, text) : strstr(script, text) != NULL) {
+            text_put(ret_why, INIT_WHY_SIZE, "the script %s %s%s", is_import ? "imports" : "names",
+                     text, str_eq(text, "torch") ? "; for mere copies write none" : "");
+            return marks[i].profile;
+        }
+    }
+    return NULL;
+}
 
 static bool is_mpi(const char *program)
 {
@@ -74,29 +109,23 @@ static bool is_plain_mpirun(const char *const *words, size_t n_words)
 }
 
 const char *init_guess_profile(const char *const *words, size_t n_words, const char *script,
-                               const char **ret_why)
+                               char ret_why[static INIT_WHY_SIZE])
 {
     if (str_eq(file_last_part(words[0]), "torchrun") ||
         str_index("torch.distributed.run", words, n_words) >= 0 ||
         str_index("torch.distributed.launch", words, n_words) >= 0) {
-        *ret_why = "the command is torchrun";
+        text_put(ret_why, INIT_WHY_SIZE, "the command is torchrun");
         return "torchrun";
     }
     if (is_plain_mpirun(words, n_words)) {
-        *ret_why = "the command is mpirun without hosts";
+        text_put(ret_why, INIT_WHY_SIZE, "the command is mpirun without hosts");
         return "open-mpi";
     }
     if (is_mpi(file_last_part(words[0]))) {
-        *ret_why = "the command starts its own processes";
+        text_put(ret_why, INIT_WHY_SIZE, "the command starts its own processes");
         return "none";
     }
-    for (size_t i = 0; script != NULL && i < COUNT_OF(marks); i++) {
-        if (strstr(script, marks[i].text) != NULL) {
-            *ret_why = marks[i].why;
-            return marks[i].profile;
-        }
-    }
-    return NULL;
+    return script == NULL ? NULL : guess_of_script(script, ret_why);
 }
 
 static bool is_python_file(const char *word)
@@ -186,8 +215,8 @@ static size_t rendezvous_words(const struct init_params *p, size_t i)
 /* Returns where the script's own words begin in a command of torchrun, and 0 for other commands. */
 static size_t options_end(const struct init_params *p)
 {
-    const char *why;
-    const char *guess = init_guess_profile(p->words, p->n_words, NULL, &why);
+    char why[INIT_WHY_SIZE];
+    const char *guess = init_guess_profile(p->words, p->n_words, NULL, why);
     if (guess == NULL || !str_eq(guess, "torchrun") || !str_eq(p->profile, "torchrun")) {
         return 0;
     }
@@ -304,7 +333,7 @@ static void put_system(struct buf *out, const struct init_params *p, const char 
     init_put_scalar(out, name);
     buf_putc(out, '\n');
     buf_printf(out, "    profile: %s  # how processes find each other%s%s\n", p->profile,
-               p->why == NULL ? "" : "; guessed: ", p->why == NULL ? "" : p->why);
+               p->why[0] == '\0' ? "" : "; guessed: ", p->why);
     if (p->image != NULL) {
         buf_puts(out, "    image: ");
         init_put_scalar(out, p->image);

@@ -7,10 +7,11 @@
 
 #define INIT_NAME_MAX_LEN 24 /* a run's name adds six characters */
 
-/* Returns the profile that a command shows, with the reason for a comment, or NULL. `script` is the
- * text of the Python file that the command names; NULL if it could not be read. Both are static. */
+/* Returns the profile that a command shows, static, with the reason for a comment; or NULL.
+ * `script` is the text of the Python file that the command names; NULL if it was not read. */
+#define INIT_WHY_SIZE 96
 const char *init_guess_profile(const char *const *words, size_t n_words, const char *script,
-                               const char **ret_why);
+                               char ret_why[static INIT_WHY_SIZE]);
 
 /* Returns the word of the command that is a Python file, or NULL. */
 const char *init_script(const char *const *words, size_t n_words);
@@ -24,7 +25,7 @@ void init_put_no_batch(struct buf *out, const char *role);
 struct init_params {
     const char *name; /* the benchmark's; NULL makes one from the command */
     const char *profile;
-    const char *why;          /* the reason of a guess; NULL if the user named the profile */
+    char why[INIT_WHY_SIZE];  /* the reason of a guess; "" if the user named the profile */
     const char *image;        /* NULL if it is not known */
     const char *const *words; /* the command */
     size_t n_words;

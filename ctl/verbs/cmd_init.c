@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/text.h"
 #include "base/vec_walk.h"
 #include "base/whole_file.h"
 #include "ctl/definition/definition.h"
@@ -19,55 +20,30 @@
 #include "spec/name.h"
 #include "spec/spec_load.h"
 
-static enum exit_code unknown_profile(const struct profiles *profiles, const char *name)
-{
-    _cleanup_(freep) const char **names = xnew_array(const char *, profiles->list.len + 1);
-    _cleanup_(buf_done) struct buf fix = BUF_INIT;
-    for (size_t i = 0; i < profiles->list.len; i++) {
-        names[i] = profiles->list.items[i]->name;
-        buf_printf(&fix, "%s%s", i == 0 ? "use one of " : ", ", names[i]);
-    }
-    const char *meant = str_suggest(name, names, profiles->list.len);
-    if (meant != NULL) {
-        buf_clear(&fix);
-        buf_printf(&fix, "did you mean '%s'?", meant);
-    }
-    return cli_error(EXIT_USAGE, buf_cstr(&fix), "there is no profile '%s'", name);
-}
-
-static enum exit_code check_profile(const struct profiles *profiles, const char *name)
-{
-    if (str_eq(name, PROFILE_NATIVE)) {
-        return cli_error(EXIT_USAGE, "copy a shipped definition, for instance vgg16-pserver-sweep",
-                         "the profile '%s' brings its own program", name);
-    }
-    return profiles_find(profiles, name) == NULL ? unknown_profile(profiles, name) : EXIT_OK;
-}
-
 /* The profile that the user has named, or one that the command or its script shows. */
-static const char *choose_profile(const struct cli *cli, const char **ret_why)
+static const char *choose_profile(const struct cli *cli, char ret_why[static INIT_WHY_SIZE])
 {
     const char *const *words = cli->args.words;
+    const char *path = init_script(words, cli->args.n_words);
     const char *named = args_get(&cli->args, "profile", NULL);
-    *ret_why = NULL;
     if (named != NULL) {
         return named;
     }
-    const char *path = init_script(words, cli->args.n_words);
     _cleanup_(definition_file_done) struct definition_file script = {0};
     struct err err;
     const bool is_read = path != NULL && definition_read(path, &script, &err) >= 0;
     const char *guess =
         init_guess_profile(words, cli->args.n_words, is_read ? script.text : NULL, ret_why);
     if (guess == NULL) {
-        *ret_why = path == NULL ? "nothing in the command shows another"
-                   : is_read    ? "nothing in the command or its script shows another"
-                                : "nothing in the command shows another; no script found";
+        text_put(ret_why, INIT_WHY_SIZE, "nothing in the command%s shows another%s",
+                 is_read ? " or its script" : "",
+                 path != NULL && !is_read ? "; no script found" : "");
     }
     return guess == NULL ? PROFILE_NONE : guess;
 }
 
-/* What is printed can be used: a profile that cannot measure a free model is refused here. */
+/* What is printed can be used: a profile that does not exist or cannot measure a free model is
+ * refused here. */
 static enum exit_code check_text(const struct profiles *profiles, const struct buf *text)
 {
     _cleanup_(diags_done) struct diags diags = {0};
@@ -313,10 +289,12 @@ static enum exit_code run(struct cli *cli)
                                  .image = args_get(&cli->args, "image", NULL),
                                  .words = cli->args.words,
                                  .n_words = cli->args.n_words};
-    params.profile = choose_profile(cli, &params.why);
+    params.profile = choose_profile(cli, params.why);
     _cleanup_(buf_done) struct buf out = BUF_INIT;
-    code = check_profile(&profiles, params.profile);
-    if (code == EXIT_OK && params.name != NULL && !object_name_is_valid(params.name)) {
+    if (str_eq(params.profile, PROFILE_NATIVE)) {
+        code = cli_error(EXIT_USAGE, "copy a shipped definition, for instance vgg16-pserver-sweep",
+                         "the profile '%s' brings its own program", params.profile);
+    } else if (params.name != NULL && !object_name_is_valid(params.name)) {
         code = cli_error(
             EXIT_USAGE, "use 1 to 32 of a-z, 0-9 and '-'; start with a letter, do not end with '-'",
             "--name '%s' is not a valid name", params.name);

@@ -4,6 +4,7 @@ import json
 
 import cli
 
+BARE_TORCH = "the script imports torch; for mere copies write none"
 PROFILES = ["jax", "none", "paddle-fleet", "paddle-fluid", "tf-config", "tf-config-chief", "torchrun"]
 
 # The script of the page that says that init guesses its profile.
@@ -65,17 +66,21 @@ class Init(cli.CliCase):
             (["train.py"], "os.environ['TF_CONFIG']; ParameterServerStrategy", "tf-config-chief", "the script names ParameterServerStrategy"),
             (["train.py"], "jax.distributed.initialize()", "jax", "the script names jax.distributed"),
             (["train.py"], 'os.environ["JAX_COORDINATOR_ADDRESS"]', "jax", "the script names JAX_COORDINATOR_ADDRESS"),
-            (["train.py"], "int(os.environ['WORLD_SIZE'])", "torchrun", "the script reads WORLD_SIZE"),
+            (["train.py"], "int(os.environ['WORLD_SIZE'])", "torchrun", "the script names 'WORLD_SIZE'"),
             (["train.py"], OWN_SCRIPT, "torchrun", "the script names torch.distributed"),
             (["train.py"], "os.environ['OMPI_COMM_WORLD_SIZE']", "none", "nothing in the command or its script shows another"),
-            (["train.py"], "from torch import distributed as dist", "torchrun", "the script imports torch.distributed"),
+            (["train.py"], "from torch import distributed as dist", "torchrun", "the script names torch import distributed"),
             (["train.py"], "import torch\nfrom accelerate import Accelerator\n", "torchrun", "the script imports accelerate"),
             (["train.py"], "from transformers import Trainer", "torchrun", "the script imports transformers"),
             (["train.py"], "import lightning as L", "torchrun", "the script imports lightning"),
             (["train.py"], "import pytorch_lightning as pl", "torchrun", "the script imports pytorch_lightning"),
             (["train.py"], "import deepspeed", "torchrun", "the script imports deepspeed"),
             (["train.py"], "import transformers, jax\njax.distributed.initialize()", "jax", "the script names jax.distributed"),
-            (["train.py"], "import torch", "none", "nothing in the command or its script shows another"),
+            (["train.py"], "import torch", "torchrun", BARE_TORCH),
+            (["train.py"], "import os, torch", "torchrun", BARE_TORCH),
+            (["train.py"], "if x:\n    from torch.nn import Linear", "torchrun", BARE_TORCH),
+            (["train.py"], "import torch, jax", "none", "the script imports jax"),
+            (["train.py"], "import torchvision, my_torch\n# import x or torch", "none", "nothing in the command or its script shows another"),
             (["other.py"], "import torch.distributed", "none", "nothing in the command shows another; no script found"),
             (["./train"], None, "none", "nothing in the command shows another"),
         ]
@@ -202,7 +207,7 @@ class Init(cli.CliCase):
             (["-f", "/nowhere", "--", "x"], "the manifest of -f says what runs"),
             (["-f", "/nowhere"], "/nowhere: No such file or directory"),
             (["--profile", "torchru", "--", "x"], "did you mean 'torchrun'?"),
-            (["--profile", "zzzzzzzz", "--", "x"], "use one of "),
+            (["--profile", "zzzzzzzz", "--", "x"], "fix: allowed: benchworker, jax, "),
             (["--profile", "benchworker", "--", "x"], "brings its own program"),
             (["--profile", "lone", "--", "x"], "does not support exchange AllReduce"),
             (["--name", "X_", "--", "x"], "--name 'X_' is not a valid name"),
