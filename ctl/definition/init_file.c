@@ -235,6 +235,7 @@ static size_t options_end(const struct init_params *p)
 static void put_command(struct buf *out, const struct init_params *p)
 {
     const size_t end = options_end(p);
+    bool is_whole = true;
     buf_puts(out, is_python_file(p->words[0]) ? "[python3, " : "[");
     for (size_t i = 0; i < p->n_words;) {
         const size_t left_out = i > 0 && i < end ? rendezvous_words(p, i) : 0;
@@ -242,25 +243,11 @@ static void put_command(struct buf *out, const struct init_params *p)
             buf_puts(out, i == 0 ? "" : ", ");
             init_put_scalar(out, p->words[i]);
         }
+        is_whole = is_whole && left_out == 0;
         i += left_out == 0 ? 1 : left_out;
     }
-    buf_putc(out, ']');
-}
-
-#define WORD_SHOWN 60
-static void put_left_out(struct buf *out, const struct init_params *p)
-{
-    const size_t end = options_end(p);
-    for (size_t i = 1; i < end;) {
-        const size_t n = rendezvous_words(p, i);
-        if (n > 0) {
-            buf_printf(out,
-                       "    # omitted from the command, because the profile adds it: %.*s%s%.*s\n",
-                       WORD_SHOWN, p->words[i], n == 2 ? " " : "", n == 2 ? WORD_SHOWN / 3 : 0,
-                       n == 2 ? p->words[i + 1] : "");
-        }
-        i += n == 0 ? 1 : n;
-    }
+    buf_puts(out,
+             is_whole ? "]" : "]\n    # torchrun's options that the profile sets were left out");
 }
 
 /* "train_mnist.py" to "train-mnist" */
@@ -342,7 +329,6 @@ static void put_system(struct buf *out, const struct init_params *p, const char 
         buf_puts(out, "    # image: registry/name:tag  # pods need one; --local does not\n");
     }
     put_processes(out, p);
-    put_left_out(out, p);
     buf_puts(out, "    # $(BENCHD_BATCH_SIZE), $(BENCHD_STEPS) and the like are replaced\n"
                   "    command: ");
     put_command(out, p);

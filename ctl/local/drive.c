@@ -130,7 +130,7 @@ static void on_record(void *ctx, const struct replica_id *id, const struct recor
     struct drive *d = ctx;
     (void)uv_timer_stop(&d->silence); /* always 0 */
     progress_record(d->progress, id, record);
-    if (d->params->seen != NULL && try_seen_record(d->params->seen, id, record)) {
+    if (d->params->seen != NULL && try_take_record(d->params->seen, id, record)) {
         (void)uv_timer_start(&d->enough, on_timer, 0, 0); /* fails only while it closes */
     }
 }
@@ -138,7 +138,7 @@ static void on_record(void *ctx, const struct replica_id *id, const struct recor
 static void on_output(void *ctx, const struct replica_id *id, const struct replica_text *text)
 {
     struct drive *d = ctx;
-    if (try_seen_text(d->params->seen, id, text)) {
+    if (try_take_text(d->params->seen, id, text)) {
         (void)uv_timer_start(&d->enough, on_timer, 0, 0); /* fails only while it closes */
     }
 }

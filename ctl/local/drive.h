@@ -20,7 +20,7 @@ struct drive_params {                /* all borrowed */
     const char *where;      /* "--local": options of commands that a message names */
     int64_t timeout_ms;     /* 0: none */
     const char *prometheus; /* URL; NULL: none */
-    struct try_seen *seen;  /* sees the run, and ends it once it knows enough; NULL: none */
+    struct try_trial *seen; /* sees the run, and ends it once it knows enough; NULL: none */
     const struct cli *cli;  /* with `seen`: prints what no progress shows */
 };
 

@@ -40,9 +40,7 @@ struct local_try {
 
 struct trial {
     const struct point *point; /* of the whole definition; NULL: there is no such trial */
-    struct run_def *def;       /* the run of this point alone */
-    struct try_seen seen;
-    struct try_figure figure;
+    struct try_trial seen;
     enum drive_end end;
     struct buf failure; /* why the program failed, in lines; empty if it did not */
 };
@@ -123,9 +121,7 @@ static struct run_def *make_def(const struct lesson *l, const struct point *poin
 
 static void trial_done(struct trial *t)
 {
-    try_figure_done(&t->figure);
-    try_seen_done(&t->seen);
-    run_def_free(t->def);
+    try_trial_done(&t->seen);
     buf_done(&t->failure);
 }
 
@@ -133,7 +129,7 @@ static void trial_done(struct trial *t)
 static void put_who(const struct trial *t, struct buf *out)
 {
     const char *separator = " (";
-    buf_printf(out, "%s", t->def->spec->systems.items[0].name);
+    buf_printf(out, "%s", t->seen.def->spec->systems.items[0].name);
     for (int role = ROLE_COUNT - 1; role >= 0; role--) {
         const uint32_t n = t->point->replicas[role];
         if (n > 0) {
@@ -151,7 +147,7 @@ static void put_failure(struct trial *t, const struct trial_result *result)
                result->details == NULL ? "" : result->details);
     for (size_t i = 0; i < result->n_replicas && result->details == NULL; i++) {
         const struct replica_row *row = result->replicas[i].row;
-        const struct try_output *o = try_seen_output_of(&t->seen, &row->id);
+        const struct try_output *o = try_output_of(&t->seen, &row->id);
         if (row->failure != NULL && o != NULL && o->text.len > 0) {
             buf_printf(&t->failure, "%s/%u, ", role_to_string(row->id.role), row->id.index);
             log_miss_put_tail(buf_cstr(&o->text), o->text.len, &t->failure);
@@ -168,13 +164,13 @@ static void take_result(struct trial *t, const struct result *result)
     point_open(&result->points[0]);
     if (trial->phase != TRIAL_SUCCEEDED && trial->phase != TRIAL_METRICS_UNAVAILABLE) {
         put_failure(t, trial);
-    } else if (t->figure.list[0].parser == NULL && trial->phase == TRIAL_SUCCEEDED) {
+    } else if (t->seen.list[0].parser == NULL && trial->phase == TRIAL_SUCCEEDED) {
         const struct replica_result *r =
             array_find(trial->replicas, trial->n_replicas, it, replica_is_rated(it));
-        t->figure.has_figure = true;
-        t->figure.rate = trial->throughput;
-        t->figure.unit = trial->unit;
-        t->figure.steps = r == NULL ? 0 : r->summary.steps;
+        t->seen.has_figure = true;
+        t->seen.rate = trial->throughput;
+        t->seen.unit = trial->unit;
+        t->seen.n_steps = r == NULL ? 0 : r->summary.steps;
     }
 }
 
@@ -200,7 +196,7 @@ static enum exit_code drive_trial(const struct local_try *try, struct loaded_run
     try->store->ops->release_run(try->store, run->row.uid);
     _cleanup_(loaded_run_done) struct loaded_run ended = {0};
     const enum exit_code code = local_store_load_run(try->cli, try->store, run->row.uid, &ended);
-    try_figure_read(&t->seen, &t->figure);
+    try_read(&t->seen);
     if (code == EXIT_OK && t->end == DRIVE_FINISHED) {
         take_result(t, ended.result);
     }
@@ -214,16 +210,16 @@ static enum exit_code run_trial(const struct lesson *l, struct trial *t)
     _cleanup_(freep) char *name = NULL;
     _cleanup_(loaded_run_done) struct loaded_run run = {0};
     char limit[HUMAN_SIZE];
-    t->def = make_def(l, t->point);
-    if (t->def == NULL) {
+    struct run_def *def = make_def(l, t->point);
+    if (def == NULL) {
         return EXIT_USAGE;
     }
-    try_seen_init(&t->seen, t->def, try->writes ? WRITE_STEPS : TRY_STEPS);
+    try_trial_init(&t->seen, def, try->writes ? WRITE_STEPS : TRY_STEPS);
     put_who(t, &who);
     human_duration(try->timeout_ms, limit);
     cli_note(try->cli, "trying %.*s for %s at most; nothing is stored", (int)who.len - 2,
              buf_cstr(&who), limit);
-    enum exit_code code = local_run_put(try->store, t->def, &name);
+    enum exit_code code = local_run_put(try->store, def, &name);
     code = code == EXIT_OK ? local_store_load_run(try->cli, try->store, name, &run) : code;
     return code == EXIT_OK ? drive_trial(try, &run, t) : code;
 }
@@ -234,17 +230,14 @@ static void read_again(const struct lesson *l, struct trial *t)
     const bool is_needed = l->rule.text.len > 0 && t->point != NULL && t->failure.len == 0;
     struct run_def *def = is_needed ? make_def(l, t->point) : NULL;
     if (def != NULL) {
-        try_figure_done(&t->figure);
-        run_def_free(t->def);
-        t->seen.def = t->def = def;
-        try_figure_read(&t->seen, &t->figure);
+        try_read_by(&t->seen, def);
     }
 }
 
 static enum exit_code code_of(const struct trial *t)
 {
     return t->end == DRIVE_INTERRUPTED || t->end == DRIVE_STOPPED ? EXIT_INTERRUPTED
-           : t->figure.has_figure && t->failure.len == 0          ? EXIT_OK
+           : t->seen.has_figure && t->failure.len == 0            ? EXIT_OK
            : t->end == DRIVE_TIMEOUT                              ? EXIT_TIMEOUT
                                                                   : EXIT_RUN_FAILED;
 }
@@ -267,9 +260,9 @@ static enum exit_code show(const struct lesson *l, const struct trial *t)
     if (t->failure.len > 0) {
         buf_puts(&out, buf_cstr(&t->failure));
     } else {
-        try_figure_put(&t->figure, &out);
+        try_put_figure(&t->seen, &out);
         if (t == &l->several) {
-            try_explain_batch(&l->one.figure, &t->figure, &out);
+            try_explain_batch(&l->one.seen, &t->seen, &out);
         }
     }
     if (l->try->writes && code_of(t) != EXIT_OK) {
@@ -281,11 +274,11 @@ static enum exit_code show(const struct lesson *l, const struct trial *t)
 /* Searches for a rule if the file's own reads nothing. */
 static void learn_rule(struct lesson *l)
 {
-    const struct trial *t = &l->one;
-    const struct log_rule *rule = t->def->spec->systems.items[0].log;
-    l->is_own = t->figure.has_figure && (rule == NULL || log_rule_is_unnamed(rule));
-    for (uint32_t i = 0; !t->figure.has_figure && i < t->seen.n && l->rule.text.len == 0; i++) {
-        (void)try_seen_find_rule(&t->seen, i, &l->rule.text); /* it may find none */
+    const struct try_trial *seen = &l->one.seen;
+    const struct log_rule *rule = seen->def->spec->systems.items[0].log;
+    l->is_own = seen->has_figure && (rule == NULL || log_rule_is_unnamed(rule));
+    for (uint32_t i = 0; !seen->has_figure && i < seen->n && l->rule.text.len == 0; i++) {
+        (void)try_find_rule(seen, &seen->list[i], &l->rule.text); /* it may find none */
     }
     read_again(l, &l->one);
 }
@@ -302,7 +295,7 @@ static enum exit_code try_point(struct lesson *l, struct trial *t)
     if (learns && t->failure.len == 0 && t == &l->one) {
         learn_rule(l);
     } else if (learns && t->failure.len == 0 && !l->is_own) {
-        if (!try_learn_scope(&l->one.figure, &t->figure, l->one.end == DRIVE_FINISHED, &l->rule,
+        if (!try_learn_scope(&l->one.seen, &t->seen, l->one.end == DRIVE_FINISHED, &l->rule,
                              &l->said)) {
             return cli_print(&l->said) == EXIT_OK ? EXIT_USAGE : EXIT_LOCAL_RESOURCE;
         }
@@ -324,7 +317,7 @@ static enum exit_code write_file(const struct lesson *l, struct buf *said)
     if (rule.len == 0) {
         buf_printf(said, "nothing to write: the figures are known without a change of %s\n",
                    file.path);
-    } else if (!try_put_log(file.text, file.len, l->one.def->spec->systems.items[0].name,
+    } else if (!try_put_log(file.text, file.len, l->one.seen.def->spec->systems.items[0].name,
                             buf_cstr(&rule), &text, &line)) {
         return cli_error(EXIT_USAGE, "write it into the system yourself",
                          "%s: the place of the rule was not found: log: %s", file.path,
@@ -345,7 +338,7 @@ static enum exit_code write_file(const struct lesson *l, struct buf *said)
 static enum exit_code write_rule(struct lesson *l)
 {
     struct trial *const trials[] = {&l->one, &l->several};
-    try_learn_warmup(&l->one.figure, l->one.end == DRIVE_FINISHED, &l->rule, &l->said);
+    try_learn_warmup(&l->one.seen, l->one.end == DRIVE_FINISHED, &l->rule, &l->said);
     for (size_t i = 0; i < COUNT_OF(trials) && trials[i]->point != NULL; i++) {
         read_again(l, trials[i]);
         const enum exit_code code = show(l, trials[i]);

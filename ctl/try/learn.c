@@ -68,11 +68,11 @@ struct pair {
     double error; /* of the ratio of two sizes or rates, as a logarithm */
 };
 
-static struct pair pair_of(const struct try_figure *one, const struct try_figure *several)
+static struct pair pair_of(const struct try_trial *one, const struct try_trial *several)
 {
     const struct log_reading *a = log_parser_reading(one->first->parser);
     const struct log_reading *b = log_parser_reading(several->first->parser);
-    return (struct pair){a, b, several->seen->n / (double)one->seen->n,
+    return (struct pair){a, b, several->n / (double)one->n,
                          fmax(ERRORS * hypot(a->step_error, b->step_error), SAME_STEP)};
 }
 
@@ -85,11 +85,10 @@ static bool is_larger(const struct pair *p, double times)
 
 /* The scope that the outputs show, where the rule gives each figure to its replica; "" if it is
  * right in that. NULL: they do not show it. */
-static const char *scope_of(const struct pair *p, const struct try_reading *several, bool is_only)
+static const char *scope_of(const struct pair *p, const struct try_output *several, bool is_only)
 {
     const char *words = log_scope_words(several->last.text);
-    if (!try_reading_states_rate(
-            several)) { /* faster steps may have fewer samples of each worker */
+    if (!try_states_rate(several)) { /* faster steps may have fewer samples of each worker */
         const double faster = log(p->several->rate / p->one->rate / LOG_PACE_TOLERANCE);
         return !is_only ? "" : faster > p->error ? NULL : "Each";
     }
@@ -99,29 +98,28 @@ static const char *scope_of(const struct pair *p, const struct try_reading *seve
     return is_only ? words : str_eq_or_null(words, "Job") && p->times > 1 ? words : "";
 }
 
-static void put_line(const struct try_figure *f, struct buf *out)
+static void put_line(const struct try_trial *f, struct buf *out)
 {
     const struct log_reading *reading = log_parser_reading(f->first->parser);
-    buf_printf(out, "  %u %s%s, line %llu: %s\n", f->seen->n, try_figure_role(f),
-               f->seen->n == 1 ? "" : "s", (unsigned long long)f->first->last.number,
-               f->first->last.text);
-    if (try_reading_states_rate(f->first) && !isnan(reading->step_units)) {
+    buf_printf(out, "  %u %s%s, line %llu: %s\n", f->n, try_role(f), f->n == 1 ? "" : "s",
+               (unsigned long long)f->first->last.number, f->first->last.text);
+    if (try_states_rate(f->first) && !isnan(reading->step_units)) {
         buf_printf(out, "    by rate and pace a step has %.4g %s\n", reading->step_units,
                    reading->unit);
     }
 }
 
 /* "1 of 2 workers prints figures" */
-static void put_printing(const struct try_figure *f, struct buf *out)
+static void put_printing(const struct try_trial *f, struct buf *out)
 {
-    buf_printf(out, "%u of %u %ss print%s figures", f->n_printing, f->seen->n, try_figure_role(f),
+    buf_printf(out, "%u of %u %ss print%s figures", f->n_printing, f->n, try_role(f),
                f->n_printing == 1 ? "s" : "");
 }
 
-static void ask(const struct try_figure *one, const struct try_figure *several, bool is_whole,
+static void ask(const struct try_trial *one, const struct try_trial *several, bool is_whole,
                 struct try_rule *rule, struct buf *said)
 {
-    const bool is_rate = try_reading_states_rate(several->first);
+    const bool is_rate = try_states_rate(several->first);
     const char *const scopes[] = {"Each", "Job"};
     const char *const means[] = {is_rate ? "each worker has such a rate" : "each has its own batch",
                                  is_rate ? "it is the rate of all together"
@@ -140,21 +138,21 @@ static void ask(const struct try_figure *one, const struct try_figure *several, 
         try_rule_put(rule, said);
         buf_printf(said, "  # scope: %s, if %s\n", scopes[i], means[i]);
     }
-    if (is_rate && several->seen->def->matrix.points[0].batch_size > 0) {
+    if (is_rate && several->def->matrix.points[0].batch_size > 0) {
         buf_puts(said,
                  "with scope: Job, remove workload.batchSize if all together have one batch\n");
     }
 }
 
-bool try_learn_scope(const struct try_figure *one, const struct try_figure *several, bool is_whole,
+bool try_learn_scope(const struct try_trial *one, const struct try_trial *several, bool is_whole,
                      struct try_rule *rule, struct buf *said)
 {
-    const struct try_reading *r = several->first;
+    const struct try_output *r = several->first;
     if (one->first == NULL || r == NULL || r->line->scope != LOG_SCOPE_REPLICA) {
         return true;
     }
     const struct pair p = pair_of(one, several);
-    const char *scope = scope_of(&p, r, several->n_printing < several->seen->n);
+    const char *scope = scope_of(&p, r, several->n_printing < several->n);
     if (scope != NULL && *scope == '\0') {
         return true;
     }
@@ -170,12 +168,12 @@ bool try_learn_scope(const struct try_figure *one, const struct try_figure *seve
     return true;
 }
 
-void try_explain_batch(const struct try_figure *one, const struct try_figure *several,
+void try_explain_batch(const struct try_trial *one, const struct try_trial *several,
                        struct buf *out)
 {
-    const struct try_reading *r = several->first;
+    const struct try_output *r = several->first;
     if (several->has_figure || one->first == NULL || r == NULL || r->line->scope != LOG_SCOPE_JOB ||
-        !try_reading_states_rate(r) || several->seen->def->matrix.points[0].batch_size == 0) {
+        !try_states_rate(r) || several->def->matrix.points[0].batch_size == 0) {
         return;
     }
     const struct pair p = pair_of(one, several);
@@ -184,18 +182,18 @@ void try_explain_batch(const struct try_figure *one, const struct try_figure *se
             out,
             "by rate and pace a step has %.4g %s, as with 1 %s: all together have one batch, "
             "and workload.batchSize is that of each; remove it\n",
-            p.several->step_units, p.several->unit, try_figure_role(several));
+            p.several->step_units, p.several->unit, try_role(several));
     }
 }
 
 /* ---- the warm-up ---- */
 
-void try_learn_warmup(const struct try_figure *one, bool is_whole, struct try_rule *rule,
+void try_learn_warmup(const struct try_trial *one, bool is_whole, struct try_rule *rule,
                       struct buf *said)
 {
-    const int64_t warmup_steps = one->seen->def->spec->warmup_steps;
-    const struct log_rule *own = one->seen->def->spec->systems.items[0].log;
-    const struct try_reading *r = one->first;
+    const int64_t warmup_steps = one->def->spec->warmup_steps;
+    const struct log_rule *own = one->def->spec->systems.items[0].log;
+    const struct try_output *r = one->first;
     if (r == NULL || r->line->kind != LOG_KIND_STEP) {
         return;
     }

@@ -11,74 +11,71 @@
 #include "run/launcher.h"
 #include "spec/run_def.h"
 
-/* --- seen.c: outputs with their times --------------------------------------------------------- */
-
 struct try_output { /* of a trainer or worker */
-    int64_t steps;  /* that a rule has read so far, with those of the warm-up */
+    /* What was observed, with the times at which it arrived. */
+    int64_t steps; /* that a rule has read so far, with those of the warm-up */
     int64_t measured, first_t_ns, last_t_ns; /* the others, and when they were printed */
-    struct buf text;                         /* stdout and stderr as they arrived, up to a limit */
+    struct buf text;                         /* stdout and stderr, up to a limit */
     VEC(struct log_arrival) parts;           /* of the text */
     bool is_stderr;                          /* the last part is of stderr */
     size_t checked;                          /* bytes of the text in which a rule was searched */
-};
-
-struct try_seen {
-    const struct run_def *def; /* of one point; borrowed */
-    int64_t steps;             /* with those of the warm-up; so many of them end the trial */
-    struct try_output *list;   /* by index of the replica; owned */
-    uint32_t n;
-};
-/* `steps`: measured steps that are enough. */
-void try_seen_init(struct try_seen *seen, const struct run_def *def, int64_t steps);
-void try_seen_done(struct try_seen *seen);
-/* The output of a replica; NULL for a server. */
-struct try_output *try_seen_output_of(const struct try_seen *seen, const struct replica_id *id);
-/* Takes a record of any replica. Returns true if enough is known: if each trainer has its steps, or
- * if one prints for all. A program that writes records ends by itself. */
-bool try_seen_record(struct try_seen *seen, const struct replica_id *id,
-                     const struct record *record);
-/* Takes a part of an output. Returns true if the definition's rule reads none of it for a while,
- * and another rule reads enough. */
-bool try_seen_text(struct try_seen *seen, const struct replica_id *id,
-                   const struct replica_text *text);
-/* What a parser must know to read an output again. `arrivals` must live as long as the parser. */
-struct log_parser_params try_seen_params(const struct try_seen *seen, uint32_t index,
-                                         struct log_arrivals *arrivals);
-/* Appends the name of a shipped rule that reads an output, or a rule made of one of its lines.
- * Returns the number of lines that it reads; 0: no line is surely a figure. */
-uint64_t try_seen_find_rule(const struct try_seen *seen, uint32_t index, struct buf *out);
-
-/* --- figure.c: what the definition's rule reads in them --------------------------------------- */
-
-struct try_reading {           /* of one output */
+    /* What the definition's rule reads in it. */
     struct log_parser *parser; /* owned; NULL: the replica writes records */
     bool has_figure;
-    struct log_result result;     /* with a figure; owned */
-    uint64_t n_lines, n_numbered; /* lines with a figure, and those of them that number a step */
+    struct log_result result;         /* with a figure; owned */
+    uint64_t n_lines, n_numbered;     /* lines with a figure, and those of them with a step */
     const struct log_line_rule *line; /* of the rule, which has read the last of them; borrowed */
     struct log_quote last;            /* that line of the output; its number is 0 without one */
 };
-/* Does its line state a rate or samples, so that the samples of a step follow from it? */
-bool try_reading_states_rate(const struct try_reading *r);
 
-struct try_figure {
-    const struct try_seen *seen;     /* borrowed */
-    struct try_reading *list;        /* by output; owned */
-    const struct try_reading *first; /* with lines of a figure, even if that is withheld; NULL */
-    uint32_t n_printing;             /* outputs with such lines */
-    uint32_t n_figures, n_job;       /* outputs with a figure, and those that speak for all */
-    const struct try_reading *shown; /* the least certain of them; NULL without a reading */
+struct try_trial {
+    struct run_def *def; /* of one point; owned */
+    int64_t steps;       /* with those of the warm-up; so many of them end the trial */
+    struct try_output *list;
+    uint32_t n;
+    /* What the outputs say together. */
+    const struct try_output *first; /* with lines of a figure, even if that is withheld; NULL */
+    uint32_t n_printing;            /* outputs with such lines */
+    uint32_t n_figures, n_job;      /* outputs with a figure, and those that speak for all */
+    const struct try_output *shown; /* the least certain of them; NULL without a reading */
     bool has_figure;
     double rate;      /* of all together */
     const char *unit; /* "samples/s"; static */
-    int64_t steps;    /* that were measured; 0: lines of this kind count none */
+    int64_t n_steps;  /* that were measured; 0: lines of this kind count none */
 };
-void try_figure_read(const struct try_seen *seen, struct try_figure *ret);
-void try_figure_done(struct try_figure *f);
+/* `steps`: measured steps that are enough. */
+void try_trial_init(struct try_trial *t, struct run_def *def_take, int64_t steps);
+void try_trial_done(struct try_trial *t);
+
+/* --- seen.c: while the trial runs ------------------------------------------------------------- */
+
+/* The output of a replica; NULL for a server. */
+struct try_output *try_output_of(const struct try_trial *t, const struct replica_id *id);
+/* Takes a record of any replica. Returns true if enough is known: if each trainer has its steps, or
+ * if one prints for all. A program that writes records ends by itself. */
+bool try_take_record(struct try_trial *t, const struct replica_id *id, const struct record *record);
+/* Takes a part of an output. Returns true if the definition's rule reads none of it for a while,
+ * and another rule reads enough. */
+bool try_take_text(struct try_trial *t, const struct replica_id *id,
+                   const struct replica_text *text);
+/* What a parser must know to read an output again. `arrivals` must live as long as the parser. */
+struct log_parser_params try_params(const struct try_trial *t, const struct try_output *o,
+                                    struct log_arrivals *arrivals);
+/* Appends the name of a shipped rule that reads an output, or a rule made of one of its lines.
+ * Returns the number of lines that it reads; 0: no line is surely a figure. */
+uint64_t try_find_rule(const struct try_trial *t, const struct try_output *o, struct buf *out);
+
+/* --- figure.c: what the definition's rule reads ----------------------------------------------- */
+
+void try_read(struct try_trial *t);
+/* The same by the rule of another definition of the same point. */
+void try_read_by(struct try_trial *t, struct run_def *def_take);
+/* Does its line state a rate or samples, so that the samples of a step follow from it? */
+bool try_states_rate(const struct try_output *o);
 /* Appends "3 steps found, 123.4 samples/s by the rule torch-ddp (...)" and a newline, what the
  * lines were taken for, and the verdict; or, without a figure, why it is missing. */
-void try_figure_put(const struct try_figure *f, struct buf *out);
-const char *try_figure_role(const struct try_figure *f); /* "worker" */
+void try_put_figure(const struct try_trial *t, struct buf *out);
+const char *try_role(const struct try_trial *t); /* "worker" */
 
 /* --- learn.c: what two trials of a system show ------------------------------------------------ */
 
@@ -93,14 +90,14 @@ void try_rule_put(const struct try_rule *rule, struct buf *out);
 /* Sets the scope if the rule that read both trials is wrong in giving each figure to its replica,
  * and appends the reason. False: the outputs do not show the scope; then it appends a line of each
  * and the two rules to choose from. `is_whole`: the program has ended by itself. */
-bool try_learn_scope(const struct try_figure *one, const struct try_figure *several, bool is_whole,
+bool try_learn_scope(const struct try_trial *one, const struct try_trial *several, bool is_whole,
                      struct try_rule *rule, struct buf *said);
 /* How many lines are of the warm-up, or whether the only line is a summary; appends a sentence. */
-void try_learn_warmup(const struct try_figure *one, bool is_whole, struct try_rule *rule,
+void try_learn_warmup(const struct try_trial *one, bool is_whole, struct try_rule *rule,
                       struct buf *said);
 /* If the figure of `several` is withheld because all workers together have one batch, appends what
  * to write. */
-void try_explain_batch(const struct try_figure *one, const struct try_figure *several,
+void try_explain_batch(const struct try_trial *one, const struct try_trial *several,
                        struct buf *out);
 
 /* --- put_log.c: the text of a definition ------------------------------------------------------ */

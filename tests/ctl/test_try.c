@@ -57,7 +57,7 @@ struct program {
     bool is_global;
 };
 
-static void run_program(const struct program *p, struct try_seen *seen)
+static void run_program(const struct program *p, struct try_trial *seen)
 {
     static const char *const keys[] = {"{i}", "{r}", "{rw}", "{ms}"};
     const bool is_only = str_has_prefix(p->line, "0:");
@@ -74,7 +74,7 @@ static void run_program(const struct program *p, struct try_seen *seen)
             put_line(&line, p->line + (is_only ? 2 : 0), keys, values, 4);
             const struct replica_id id = {.role = ROLE_WORKER, .index = k};
             const struct replica_text text = {false, line.data, line.len, t_ns};
-            (void)try_seen_text(seen, &id, &text);
+            (void)try_take_text(seen, &id, &text);
         }
     }
 }
@@ -83,20 +83,14 @@ static void run_program(const struct program *p, struct try_seen *seen)
 struct pair {
     struct program program;
     int batch_size; /* of the definition */
-    struct run_def *defs[2];
-    struct try_seen seen[2];
-    struct try_figure figures[2];
+    struct try_trial seen[2];
     struct try_rule rule;
     struct buf said;
 };
 
 static void pair_read(struct pair *p, int i, const char *log)
 {
-    try_figure_done(&p->figures[i]);
-    run_def_free(p->defs[i]);
-    p->defs[i] = make_workers(i + 1, p->batch_size, log);
-    p->seen[i].def = p->defs[i];
-    try_figure_read(&p->seen[i], &p->figures[i]);
+    try_read_by(&p->seen[i], make_workers(i + 1, p->batch_size, log));
 }
 
 /* Returns whether the scope is known. */
@@ -104,12 +98,11 @@ static bool pair_learn(struct pair *p, const char *log)
 {
     _cleanup_(buf_done) struct buf found = BUF_INIT, text = BUF_INIT;
     for (int i = 0; i < 2; i++) {
-        p->defs[i] = make_workers(i + 1, p->batch_size, log);
-        try_seen_init(&p->seen[i], p->defs[i], 10);
+        try_trial_init(&p->seen[i], make_workers(i + 1, p->batch_size, log), 10);
         run_program(&p->program, &p->seen[i]);
     }
     if (log == NULL) {
-        if (try_seen_find_rule(&p->seen[0], 0, &p->rule.text) == 0) {
+        if (try_find_rule(&p->seen[0], p->seen[0].list, &p->rule.text) == 0) {
             fail_msg("no rule for '%s'", p->program.line);
         }
         try_rule_put(&p->rule, &found);
@@ -117,10 +110,10 @@ static bool pair_learn(struct pair *p, const char *log)
     for (int i = 0; i < 2; i++) {
         pair_read(p, i, log == NULL ? buf_cstr(&found) : log);
     }
-    if (!try_learn_scope(&p->figures[0], &p->figures[1], false, &p->rule, &p->said)) {
+    if (!try_learn_scope(&p->seen[0], &p->seen[1], false, &p->rule, &p->said)) {
         return false;
     }
-    try_learn_warmup(&p->figures[0], false, &p->rule, &p->said);
+    try_learn_warmup(&p->seen[0], false, &p->rule, &p->said);
     try_rule_put(&p->rule, &text);
     for (int i = 0; i < 2 && text.len > 0; i++) {
         pair_read(p, i, buf_cstr(&text));
@@ -131,9 +124,7 @@ static bool pair_learn(struct pair *p, const char *log)
 static void pair_done(struct pair *p)
 {
     for (int i = 0; i < 2; i++) {
-        try_figure_done(&p->figures[i]);
-        try_seen_done(&p->seen[i]);
-        run_def_free(p->defs[i]);
+        try_trial_done(&p->seen[i]);
     }
     buf_done(&p->rule.text);
     buf_done(&p->said);
@@ -171,8 +162,8 @@ TEST(the_scope_is_that_of_the_words_or_of_the_pace)
             assert_string_equal(is_known ? scope : "?", rows[i].scope);
             if (is_known && !(batch_size == 0 && strstr(rows[i].line, "ms/step") != NULL)) {
                 const double true_rate = 32 / (STEP_NS / 1e9 * 1.01);
-                assert_near(p.figures[0].rate, true_rate, rows[i].line);
-                assert_near(p.figures[1].rate, 2 * true_rate, rows[i].line);
+                assert_near(p.seen[0].rate, true_rate, rows[i].line);
+                assert_near(p.seen[1].rate, 2 * true_rate, rows[i].line);
             }
             if (!is_known) {
                 assert_non_null(strstr(buf_cstr(&p.said),
@@ -209,15 +200,15 @@ TEST(a_global_batch_of_a_job_says_what_to_write)
         _cleanup_(pair_done) struct pair p = {.program = program, .batch_size = 32};
         _cleanup_(buf_done) struct buf out = BUF_INIT;
         assert_true(pair_learn(&p, logs[i]));
-        assert_true(p.figures[0].has_figure);
-        assert_false(p.figures[1].has_figure);
-        try_explain_batch(&p.figures[0], &p.figures[1], &out);
+        assert_true(p.seen[0].has_figure);
+        assert_false(p.seen[1].has_figure);
+        try_explain_batch(&p.seen[0], &p.seen[1], &out);
         assert_string_equal(buf_cstr(&out), "by rate and pace a step has 32 samples, as with 1 "
                                             "worker: all together have one batch, "
                                             "and workload.batchSize is that of each; remove it\n");
         _cleanup_(pair_done) struct pair without = {.program = program};
         assert_true(pair_learn(&without, logs[i])); /* the advice works */
-        assert_near(without.figures[1].rate, 32 / (STEP_NS / 2e9 * 1.01), "without batchSize");
+        assert_near(without.seen[1].rate, 32 / (STEP_NS / 2e9 * 1.01), "without batchSize");
     }
 }
 
@@ -226,21 +217,19 @@ TEST(a_global_batch_of_a_job_says_what_to_write)
 /* The rate above is the sum, and the verdict is that of the replica that is the least certain. */
 TEST(the_verdict_of_a_sum_is_that_of_one_replica)
 {
-    _cleanup_(run_def_freep) struct run_def *def = make_workers(2, 32, "torch-ddp");
-    _cleanup_(try_seen_done) struct try_seen seen;
-    _cleanup_(try_figure_done) struct try_figure figure = {0};
+    _cleanup_(try_trial_done) struct try_trial seen;
     _cleanup_(buf_done) struct buf out = BUF_INIT;
-    try_seen_init(&seen, def, 10);
+    try_trial_init(&seen, make_workers(2, 32, "torch-ddp"), 10);
     const struct program program = {"0:step {i}: {r} img/s", 32, false};
     run_program(&program, &seen);
     for (int i = 0; i < N_STEPS; i++) { /* all at once */
         const struct replica_id id = {.role = ROLE_WORKER, .index = 1};
         _cleanup_(freep) char *line = xasprintf("step %d: 100 img/s\n", i);
         const struct replica_text text = {false, line, strlen(line), STEP_NS};
-        (void)try_seen_text(&seen, &id, &text);
+        (void)try_take_text(&seen, &id, &text);
     }
-    try_figure_read(&seen, &figure);
-    try_figure_put(&figure, &out);
+    try_read(&seen);
+    try_put_figure(&seen, &out);
     assert_non_null(strstr(buf_cstr(&out), " samples/s by the rule torch-ddp "));
     assert_non_null(strstr(buf_cstr(&out), "\n  of these, worker/1 alone:\n  lines: "));
     assert_non_null(strstr(buf_cstr(&out), "\n  verdict: 100 samples/s; one witness: "));
@@ -248,19 +237,18 @@ TEST(the_verdict_of_a_sum_is_that_of_one_replica)
 
 /* ---- when a trial has enough ---- */
 
-static bool step(struct try_seen *seen, uint32_t index, int64_t t_ms)
+static bool step(struct try_trial *seen, uint32_t index, int64_t t_ms)
 {
     const struct replica_id id = {.role = ROLE_WORKER, .index = index};
     const struct record record = {.type = RECORD_STEP, .step = {.t_ns = t_ms * 1000000}};
-    return try_seen_record(seen, &id, &record);
+    return try_take_record(seen, &id, &record);
 }
 
 /* How many steps of 100 ms of worker 0 end the trial of two; 0: none of a hundred. */
 static int steps_of(const char *log, bool both)
 {
-    _cleanup_(run_def_freep) struct run_def *def = make_workers(2, 32, log);
-    _cleanup_(try_seen_done) struct try_seen seen;
-    try_seen_init(&seen, def, 10);
+    _cleanup_(try_trial_done) struct try_trial seen;
+    try_trial_init(&seen, make_workers(2, 32, log), 10);
     for (int i = 1; i <= 100; i++) {
         bool is_enough = step(&seen, 0, 100 * i);
         is_enough = (both && step(&seen, 1, 100 * i)) || is_enough;
