@@ -45,24 +45,19 @@ static const struct {
     {"import torch", "torchrun"},
 };
 
-/* Is there a line "import M", "import x, M", "from M import y" or "from M.x import y"? */
+/* Is there "import M", "import M.x", "from M import y" or "from M.x import y"? */
 static bool has_import(const char *script, const char *module)
 {
-    const size_t len = strlen(module);
-    for (const char *at = script; (at = strstr(at, module)) != NULL; at += len) {
-        const char *line = at;
-        while (line > script && line[-1] != '\n') {
-            line--;
-        }
-        line += strspn(line, " \t");
-        const bool is_name = !ascii_is_alnum(at[len]) && at[len] != '_' && at > line &&
-                             (at[-1] == ' ' || at[-1] == ',');
-        if (is_name && (str_has_prefix(line, "import ") ||
-                        (str_has_prefix(line, "from ") && at == line + strlen("from ")))) {
-            return true;
+    static const char *const words[] = {"import", "from"};
+    bool is_found = false;
+    for (size_t i = 0; i < COUNT_OF(words) && !is_found; i++) {
+        _cleanup_(freep) char *text = xasprintf("%s %s", words[i], module);
+        for (const char *at = script; !is_found && (at = strstr(at, text)) != NULL;) {
+            at += strlen(text);
+            is_found = !ascii_is_alnum(*at) && *at != '_';
         }
     }
-    return false;
+    return is_found;
 }
 
 static const char *guess_of_script(const char *script, char ret_why[static INIT_WHY_SIZE])
@@ -306,11 +301,8 @@ static void put_processes(struct buf *out, const struct init_params *p)
     buf_puts(out,
              "    # Each worker starts several processes (--nproc_per_node). With --tee 3 each "
              "line names its process,\n"
-             "    # and the rates of a worker's processes are added up. On GPUs a worker should "
-             "be a node, with all of its\n"
-             "    # GPUs: between pods of one GPU NCCL cannot use NVLink. roles.worker.devices "
-             "makes efficiency count GPUs.\n"
-             "    # On CPUs you may remove the option and sweep more workers.\n");
+             "    # and their rates are added up. docs/own-script.md says what to do on GPUs "
+             "and on CPUs.\n");
 }
 
 static void put_system(struct buf *out, const struct init_params *p, const char *name)

@@ -15,16 +15,17 @@
 #include "base/vec_walk.h"
 #include "base/whole_file.h"
 #include "core/json_field.h"
-#include "ctl/cli/human.h"
 #include "ctl/cli/this_machine.h"
 #include "ctl/definition/definition.h"
 #include "ctl/definition/profiles.h"
 #include "ctl/local/drive.h"
 #include "ctl/local/local_store.h"
 #include "ctl/local/shell_vars.h"
+#include "ctl/runs/run_opts.h"
 #include "ctl/try/try.h"
 #include "spec/log_rule.h"
 
+#define TRY_TIMEOUT_MS 300000
 #define TRY_STEPS 3
 #define WRITE_STEPS 10 /* after the warm-up */
 
@@ -33,6 +34,7 @@ struct local_try {
     int64_t timeout_ms;
     bool writes; /* --write */
     struct profiles profiles;
+    struct definition_file file;
     struct run_def *def;
     char *worker, *folder; /* the folder is that of the store */
     struct store *store;
@@ -73,12 +75,14 @@ static const struct point *smallest_point(const struct run_def *def, uint32_t sy
     return best;
 }
 
-/* The definition of a run of that point alone: one trial of a few measured steps, tried once. It
- * still has all systems: load it with --systems of the point's. Owned. */
-static json_t *make_document(const struct lesson *l, const struct point *point)
+/* A run of that point alone: one trial of a few measured steps, tried once, by the rule that was
+ * learned. NULL: the diagnostics were printed; the whole definition had none. */
+static struct run_def *make_def(const struct lesson *l, const struct point *point)
 {
-    const struct spec *whole = l->try->def->spec;
-    json_t *document = json_deep_copy(whole->definition);
+    static const char *const left_out[] = {"thresholds", "metrics", "local"};
+    const struct run_def *whole = l->try->def;
+    const int64_t warmup_steps = l->try->writes ? whole->spec->warmup_steps : 0;
+    json_auto_t *document = json_deep_copy(whole->spec->definition);
     json_t *spec = json_object_get(document, "spec"), *policy = json_object_get(spec, "runPolicy");
     json_t *params = params_to_json(&point->params);
     policy = policy == NULL ? json_object() : json_incref(policy);
@@ -87,12 +91,9 @@ static json_t *make_document(const struct lesson *l, const struct point *point)
         spec, {"sweep", json_pack("{s:[O]}", "points", params)},
         {"baseline", json_pack("{s:s, s:o}", "kind", "Point", "where", params)},
         {"repeats", json_pack("{s:i}", "min", 1)},
-        {"measure",
-         json_pack("{s:I, s:i}", "warmupSteps",
-                   (json_int_t)(l->try->writes ? whole->warmup_steps : 0), "steps", TRY_STEPS)},
+        {"measure", json_pack("{s:I, s:i}", "warmupSteps", warmup_steps, "steps", TRY_STEPS)},
         {"failurePolicy", json_pack("{s:s, s:i}", "onTrialFailure", "Stop", "maxFailedTrials", 0)},
         {"runPolicy", policy});
-    static const char *const left_out[] = {"thresholds", "metrics", "local"};
     for (size_t i = 0; i < COUNT_OF(left_out); i++) {
         (void)json_object_del(spec, left_out[i]); /* it may be missing */
     }
@@ -102,19 +103,11 @@ static json_t *make_document(const struct lesson *l, const struct point *point)
         json_t *system = json_array_get(json_object_get(spec, "systems"), point->system);
         (void)json_object_set_new(system, "log", try_json_of(buf_cstr(&text), text.len));
     }
-    return document;
-}
-
-/* NULL: the diagnostics were printed; the whole definition had none. */
-static struct run_def *make_def(const struct lesson *l, const struct point *point)
-{
-    const struct run_def *whole = l->try->def;
-    json_auto_t *document = make_document(l, point);
     const struct spec_overrides overrides = {
         .profiles = &l->try->profiles, .systems = whole->spec->systems.items[point->system].name};
-    const struct run_def_params params = {
+    const struct run_def_params of_run = {
         .name = "try", .created_unix_ms = clock_unix_ms(), .cpus = whole->cpus};
-    return definition_of_document(document, "(the smallest point)", &overrides, params);
+    return definition_of_document(document, "(the smallest point)", &overrides, of_run);
 }
 
 /* ---- one trial ---- */
@@ -125,34 +118,24 @@ static void trial_done(struct trial *t)
     buf_done(&t->failure);
 }
 
-/* "ours (1 worker): " */
-static void put_who(const struct trial *t, struct buf *out)
+/* "ours (1 worker)". Owned. */
+static char *who(const struct trial *t)
 {
-    const char *separator = " (";
-    buf_printf(out, "%s", t->seen.def->spec->systems.items[0].name);
-    for (int role = ROLE_COUNT - 1; role >= 0; role--) {
-        const uint32_t n = t->point->replicas[role];
-        if (n > 0) {
-            buf_printf(out, "%s%u %s%s", separator, n, role_to_string((enum role)role),
-                       n == 1 ? "" : "s");
-            separator = ", ";
-        }
-    }
-    buf_puts(out, "): ");
+    return xasprintf("%s (%u %s%s)", t->seen.def->spec->systems.items[0].name, t->seen.n,
+                     try_role(&t->seen), t->seen.n == 1 ? "" : "s");
 }
 
+/* Why the program failed, and its last lines. */
 static void put_failure(struct trial *t, const struct trial_result *result)
 {
+    const struct replica_result *failed =
+        array_find(result->replicas, result->n_replicas, it, it->row->failure != NULL);
+    const struct try_output *o = failed == NULL ? NULL : try_output_of(&t->seen, &failed->row->id);
     buf_printf(&t->failure, "%s\n%s", result->error == NULL ? "it did not end" : result->error,
                result->details == NULL ? "" : result->details);
-    for (size_t i = 0; i < result->n_replicas && result->details == NULL; i++) {
-        const struct replica_row *row = result->replicas[i].row;
-        const struct try_output *o = try_output_of(&t->seen, &row->id);
-        if (row->failure != NULL && o != NULL && o->text.len > 0) {
-            buf_printf(&t->failure, "%s/%u, ", role_to_string(row->id.role), row->id.index);
-            log_miss_put_tail(buf_cstr(&o->text), o->text.len, &t->failure);
-            return;
-        }
+    if (result->details == NULL && o != NULL && o->text.len > 0) {
+        buf_printf(&t->failure, "%s/%td, ", try_role(&t->seen), o - t->seen.list);
+        log_miss_put_tail(buf_cstr(&o->text), o->text.len, &t->failure);
     }
 }
 
@@ -174,54 +157,43 @@ static void take_result(struct trial *t, const struct result *result)
     }
 }
 
-static enum exit_code drive_trial(const struct local_try *try, struct loaded_run *run,
-                                  struct trial *t)
+/* Nobody else knows the store, so the run in it is not claimed. */
+static enum exit_code run_trial(const struct lesson *l, struct trial *t)
 {
+    const struct local_try *try = l->try;
+    struct run_def *def = make_def(l, t->point);
+    if (def == NULL) {
+        return EXIT_USAGE;
+    }
+    try_trial_init(&t->seen, def, try->writes ? WRITE_STEPS : TRY_STEPS);
+    _cleanup_(freep) char *name = NULL, *text = who(t);
+    _cleanup_(loaded_run_done) struct loaded_run run = {0}, ended = {0};
+    struct err err;
+    cli_note(try->cli, "trying %s for %lld s at most; nothing is stored", text,
+             (long long)try->timeout_ms / 1000);
+    enum exit_code code = local_run_put(try->store, def, &name);
+    code = code == EXIT_OK ? local_store_load_run(try->cli, try->store, name, &run) : code;
     const struct drive_params params = {
-        .progress = {.mode = PROGRESS_NONE, .def = run->def},
+        .progress = {.mode = PROGRESS_NONE, .def = run.def},
         .store = try->store,
         .benchworker = try->worker,
         .timeout_ms = try->timeout_ms,
         .seen = &t->seen,
         .cli = try->cli,
     };
-    struct err err = {0};
-    if (profiles_set_commands(&try->profiles, run->def->spec, &err) < 0) {
-        return cli_error(EXIT_NOT_FOUND, NULL, "%s", err.msg);
+    if (code == EXIT_OK && (profiles_set_commands(&try->profiles, run.def->spec, &err) < 0 ||
+                            drive(&params, &t->end, &err) < 0)) {
+        code = cli_error(EXIT_LOCAL_RESOURCE, NULL, "%s", err.msg);
     }
-    if (try->store->ops->claim_run(try->store, run->row.uid, &err) < 0 ||
-        drive(&params, &t->end, &err) < 0) {
-        return cli_error(EXIT_LOCAL_RESOURCE, NULL, "%s", err.msg);
+    code = code == EXIT_OK ? local_store_load_run(try->cli, try->store, name, &ended) : code;
+    if (code == EXIT_OK) {
+        try_read(&t->seen);
+        t->seen.is_whole = t->end == DRIVE_FINISHED;
     }
-    try->store->ops->release_run(try->store, run->row.uid);
-    _cleanup_(loaded_run_done) struct loaded_run ended = {0};
-    const enum exit_code code = local_store_load_run(try->cli, try->store, run->row.uid, &ended);
-    try_read(&t->seen);
-    if (code == EXIT_OK && t->end == DRIVE_FINISHED) {
+    if (code == EXIT_OK && t->seen.is_whole) {
         take_result(t, ended.result);
     }
     return code;
-}
-
-static enum exit_code run_trial(const struct lesson *l, struct trial *t)
-{
-    const struct local_try *try = l->try;
-    _cleanup_(buf_done) struct buf who = BUF_INIT;
-    _cleanup_(freep) char *name = NULL;
-    _cleanup_(loaded_run_done) struct loaded_run run = {0};
-    char limit[HUMAN_SIZE];
-    struct run_def *def = make_def(l, t->point);
-    if (def == NULL) {
-        return EXIT_USAGE;
-    }
-    try_trial_init(&t->seen, def, try->writes ? WRITE_STEPS : TRY_STEPS);
-    put_who(t, &who);
-    human_duration(try->timeout_ms, limit);
-    cli_note(try->cli, "trying %.*s for %s at most; nothing is stored", (int)who.len - 2,
-             buf_cstr(&who), limit);
-    enum exit_code code = local_run_put(try->store, def, &name);
-    code = code == EXIT_OK ? local_store_load_run(try->cli, try->store, name, &run) : code;
-    return code == EXIT_OK ? drive_trial(try, &run, t) : code;
 }
 
 /* Reads the outputs again, by exactly the rule that would be in the file. */
@@ -256,14 +228,12 @@ static void lesson_done(struct lesson *l)
 static enum exit_code show(const struct lesson *l, const struct trial *t)
 {
     _cleanup_(buf_done) struct buf out = BUF_INIT;
-    put_who(t, &out);
+    _cleanup_(freep) char *text = who(t);
+    buf_printf(&out, "%s: ", text);
     if (t->failure.len > 0) {
         buf_puts(&out, buf_cstr(&t->failure));
     } else {
         try_put_figure(&t->seen, &out);
-        if (t == &l->several) {
-            try_explain_batch(&l->one.seen, &t->seen, &out);
-        }
     }
     if (l->try->writes && code_of(t) != EXIT_OK) {
         buf_puts(&out, "nothing was written\n");
@@ -295,8 +265,7 @@ static enum exit_code try_point(struct lesson *l, struct trial *t)
     if (learns && t->failure.len == 0 && t == &l->one) {
         learn_rule(l);
     } else if (learns && t->failure.len == 0 && !l->is_own) {
-        if (!try_learn_scope(&l->one.seen, &t->seen, l->one.end == DRIVE_FINISHED, &l->rule,
-                             &l->said)) {
+        if (!try_learn_scope(&l->one.seen, &t->seen, &l->rule, &l->said)) {
             return cli_print(&l->said) == EXIT_OK ? EXIT_USAGE : EXIT_LOCAL_RESOURCE;
         }
         read_again(l, t);
@@ -306,31 +275,27 @@ static enum exit_code try_point(struct lesson *l, struct trial *t)
 
 static enum exit_code write_file(const struct lesson *l, struct buf *said)
 {
-    _cleanup_(definition_file_done) struct definition_file file = {0};
     _cleanup_(buf_done) struct buf text = BUF_INIT, rule = BUF_INIT;
+    const struct definition_file *file = &l->try->file;
     unsigned line = 0;
-    const enum exit_code code = definition_open(l->try->cli, &file);
-    if (code != EXIT_OK) {
-        return code;
-    }
     try_rule_put(&l->rule, &rule);
     if (rule.len == 0) {
         buf_printf(said, "nothing to write: the figures are known without a change of %s\n",
-                   file.path);
-    } else if (!try_put_log(file.text, file.len, l->one.seen.def->spec->systems.items[0].name,
+                   file->path);
+    } else if (!try_put_log(file->text, file->len, l->one.seen.def->spec->systems.items[0].name,
                             buf_cstr(&rule), &text, &line)) {
         return cli_error(EXIT_USAGE, "write it into the system yourself",
-                         "%s: the place of the rule was not found: log: %s", file.path,
+                         "%s: the place of the rule was not found: log: %s", file->path,
                          buf_cstr(&rule));
     } else {
-        const int r = file_replace(file.path, &text);
+        const int r = file_replace(file->path, &text);
         if (r < 0) {
-            return cli_error(EXIT_LOCAL_RESOURCE, NULL, "cannot write %s: %s", file.path,
+            return cli_error(EXIT_LOCAL_RESOURCE, NULL, "cannot write %s: %s", file->path,
                              strerror(-r));
         }
-        buf_printf(said, "wrote %s:%u: log: %s\n", file.path, line, buf_cstr(&rule));
+        buf_printf(said, "wrote %s:%u: log: %s\n", file->path, line, buf_cstr(&rule));
     }
-    buf_printf(said, "next: benchctl run %s --local\n", file.path);
+    buf_printf(said, "next: benchctl run %s --local\n", file->path);
     return cli_print(said);
 }
 
@@ -338,7 +303,7 @@ static enum exit_code write_file(const struct lesson *l, struct buf *said)
 static enum exit_code write_rule(struct lesson *l)
 {
     struct trial *const trials[] = {&l->one, &l->several};
-    try_learn_warmup(&l->one.seen, l->one.end == DRIVE_FINISHED, &l->rule, &l->said);
+    try_learn_warmup(&l->one.seen, &l->rule, &l->said);
     for (size_t i = 0; i < COUNT_OF(trials) && trials[i]->point != NULL; i++) {
         read_again(l, trials[i]);
         const enum exit_code code = show(l, trials[i]);
@@ -352,13 +317,12 @@ static enum exit_code write_rule(struct lesson *l)
 static enum exit_code try_system(const struct local_try *try, uint32_t system)
 {
     const struct point *large = smallest_point(try->def, system, 2);
-    const bool has_rule = try->def->spec->systems.items[system].log != NULL || try->writes;
     _cleanup_(lesson_done) struct lesson l = {.try = try,
                                               .one.point = smallest_point(try->def, system, 1)};
     if (l.one.point == NULL) {
         return EXIT_OK; /* the sweep leaves it out */
     }
-    l.several.point = has_rule && large != l.one.point ? large : NULL;
+    l.several.point = large != l.one.point ? large : NULL;
     enum exit_code code = try_point(&l, &l.one);
     code = code == EXIT_OK && l.several.point != NULL ? try_point(&l, &l.several) : code;
     return code == EXIT_OK && try->writes ? write_rule(&l) : code;
@@ -396,6 +360,7 @@ static void done(struct local_try *try)
         (void)rmdir(try->folder); /* what stays is in the folder for temporary files */
     }
     run_def_free(try->def);
+    definition_file_done(&try->file);
     profiles_done(&try->profiles);
     free(try->folder);
     free(try->worker);
@@ -403,19 +368,18 @@ static void done(struct local_try *try)
 
 static enum exit_code open_try(struct local_try *try)
 {
-    const char *timeout = args_get(&try->cli->args, "timeout", "5m");
+    struct run_opts opts;
     const struct definition_load_params params = {
         .profiles = &try->profiles, .is_local = true, .created_unix_ms = clock_unix_ms()};
     struct err err = {0};
-    if (human_parse_duration(timeout, &try->timeout_ms) < 0) {
-        return cli_error(EXIT_USAGE, "for example --timeout 90s or --timeout 10m",
-                         "--timeout '%s': expected a duration", timeout);
-    }
-    enum exit_code code = profiles_open(&try->profiles);
+    enum exit_code code = run_opts_take(try->cli, &opts);
+    try->timeout_ms = opts.timeout_ms > 0 ? opts.timeout_ms : TRY_TIMEOUT_MS;
+    code = code == EXIT_OK ? profiles_open(&try->profiles) : code;
     if (code == EXIT_OK && host_find_worker(&try->worker, &err) < 0) {
         code = cli_error(EXIT_LOCAL_RESOURCE, "set BENCHWORKER to its path", "%s", err.msg);
     }
-    code = code == EXIT_OK ? definition_load_named(try->cli, &params, &try->def) : code;
+    code = code == EXIT_OK ? definition_open(try->cli, &try->file) : code;
+    code = code == EXIT_OK ? definition_load(try->cli, &try->file, &params, &try->def) : code;
     code = code == EXIT_OK ? profiles_check(&try->profiles, try->def->spec) : code;
     if (code == EXIT_OK) {
         shell_vars_note(try->cli, try->def->spec);

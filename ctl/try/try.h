@@ -33,6 +33,7 @@ struct try_trial {
     int64_t steps;       /* with those of the warm-up; so many of them end the trial */
     struct try_output *list;
     uint32_t n;
+    bool is_whole; /* the program has ended by itself */
     /* What the outputs say together. */
     const struct try_output *first; /* with lines of a figure, even if that is withheld; NULL */
     uint32_t n_printing;            /* outputs with such lines */
@@ -47,7 +48,7 @@ struct try_trial {
 void try_trial_init(struct try_trial *t, struct run_def *def_take, int64_t steps);
 void try_trial_done(struct try_trial *t);
 
-/* --- seen.c: while the trial runs ------------------------------------------------------------- */
+/* --- outputs.c -------------------------------------------------------------------------------- */
 
 /* The output of a replica; NULL for a server. */
 struct try_output *try_output_of(const struct try_trial *t, const struct replica_id *id);
@@ -58,15 +59,11 @@ bool try_take_record(struct try_trial *t, const struct replica_id *id, const str
  * and another rule reads enough. */
 bool try_take_text(struct try_trial *t, const struct replica_id *id,
                    const struct replica_text *text);
-/* What a parser must know to read an output again. `arrivals` must live as long as the parser. */
-struct log_parser_params try_params(const struct try_trial *t, const struct try_output *o,
-                                    struct log_arrivals *arrivals);
 /* Appends the name of a shipped rule that reads an output, or a rule made of one of its lines.
  * Returns the number of lines that it reads; 0: no line is surely a figure. */
 uint64_t try_find_rule(const struct try_trial *t, const struct try_output *o, struct buf *out);
 
-/* --- figure.c: what the definition's rule reads ----------------------------------------------- */
-
+/* Reads all outputs by the rule of the definition. */
 void try_read(struct try_trial *t);
 /* The same by the rule of another definition of the same point. */
 void try_read_by(struct try_trial *t, struct run_def *def_take);
@@ -77,7 +74,7 @@ bool try_states_rate(const struct try_output *o);
 void try_put_figure(const struct try_trial *t, struct buf *out);
 const char *try_role(const struct try_trial *t); /* "worker" */
 
-/* --- learn.c: what two trials of a system show ------------------------------------------------ */
+/* --- rule.c ----------------------------------------------------------------------------------- */
 
 struct try_rule {      /* as `log` of a system has it */
     struct buf text;   /* the name of a shipped rule, or a rule of one line; empty without a rule */
@@ -89,18 +86,11 @@ struct try_rule {      /* as `log` of a system has it */
 void try_rule_put(const struct try_rule *rule, struct buf *out);
 /* Sets the scope if the rule that read both trials is wrong in giving each figure to its replica,
  * and appends the reason. False: the outputs do not show the scope; then it appends a line of each
- * and the two rules to choose from. `is_whole`: the program has ended by itself. */
-bool try_learn_scope(const struct try_trial *one, const struct try_trial *several, bool is_whole,
+ * and the two rules to choose from. */
+bool try_learn_scope(const struct try_trial *one, const struct try_trial *several,
                      struct try_rule *rule, struct buf *said);
 /* How many lines are of the warm-up, or whether the only line is a summary; appends a sentence. */
-void try_learn_warmup(const struct try_trial *one, bool is_whole, struct try_rule *rule,
-                      struct buf *said);
-/* If the figure of `several` is withheld because all workers together have one batch, appends what
- * to write. */
-void try_explain_batch(const struct try_trial *one, const struct try_trial *several,
-                       struct buf *out);
-
-/* --- put_log.c: the text of a definition ------------------------------------------------------ */
+void try_learn_warmup(const struct try_trial *one, struct try_rule *rule, struct buf *said);
 
 json_t *try_json_of(const char *text, size_t len); /* of YAML; owned; NULL: it is not valid */
 /* The text with this rule in a system, and nothing else changed. False: the place is not plain, as

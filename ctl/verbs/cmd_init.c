@@ -16,7 +16,6 @@
 #include "ctl/definition/profiles.h"
 #include "ctl/verbs/verbs.h"
 #include "doc/json_pointer.h"
-#include "logparse/shipped_rules.h"
 #include "spec/name.h"
 #include "spec/spec_load.h"
 
@@ -112,22 +111,6 @@ static int64_t count_workers(const struct profile *profile, const json_t *object
     return n < 1 ? 1 : n;
 }
 
-/* Returns the rule for a program that the manifest names, or NULL. Static. */
-static const char *guess_rule(const char *text)
-{
-    static const char *const words[][2] = {
-        {"all_reduce_perf", "nccl-tests"},
-        {"pretrain_gpt", "megatron"},
-        {"torch_titan", "torchtitan"},
-        {"horovod", "torch-ddp"},
-    };
-    const char *const(*known)[2] =
-        array_find(words, COUNT_OF(words), it, strstr(text, (*it)[0]) != NULL);
-    const struct embedded *shipped = array_find(
-        log_shipped, log_shipped_count, it, strlen(it->name) > 5 && strstr(text, it->name) != NULL);
-    return known != NULL ? (*known)[1] : shipped != NULL ? shipped->name : NULL;
-}
-
 /* Without what the cluster has added, and the names that benchd gives. */
 static void strip(json_t *object)
 {
@@ -185,7 +168,7 @@ static void put_sweep(struct buf *out, int64_t n)
 }
 
 static void put_definition(struct buf *out, const struct manifest *p, const struct profile *profile,
-                           const char *name, const json_t *object, const char *rule)
+                           const char *name, const json_t *object)
 {
     buf_printf(
         out,
@@ -195,14 +178,12 @@ static void put_definition(struct buf *out, const struct manifest *p, const stru
         "apiVersion: benchd.io/v1alpha1\nkind: Benchmark\nmetadata:\n  name: %s\nspec:\n"
         "  systems:  # each is a row of the table\n  - name: %s\n"
         "    profile: %s  # which fields have the number of workers, and where its pods are\n"
-        "    # which lines of the log are figures: a rule that ships, or one of your own%s\n"
-        "    log: %s\n    job:\n"
+        "    # which lines of the log are figures: a rule that ships, or one of your own\n"
+        "    log: torch-ddp\n    job:\n"
         "      # values that the object gets at each point, such as\n"
         "      # set: [{path: /spec/..., from: batch_size}]\n"
         "      template:\n        ",
-        p->path, profile->name, name, name, profile->name,
-        rule == NULL ? "; nothing in the manifest shows which" : "",
-        rule == NULL ? "torch-ddp" : rule);
+        p->path, profile->name, name, name, profile->name);
     put_value(out, object, 8);
     buf_printf(out,
                "  workload:\n    model: %s  # a name for the tables\n"
@@ -230,13 +211,12 @@ static int format_manifest(const struct manifest *p, struct buf *out, struct err
         return r;
     }
     json_auto_t *object = tree_to_json(p->root);
-    _cleanup_(freep) char *text = json_dumps(object, JSON_COMPACT);
     const char *own = tree_get_text(tree_get(p->root, "metadata"), "name");
     _cleanup_(freep) char *name = p->name != NULL
                                       ? xstrdup(p->name)
                                       : object_name_make(own ?: "", INIT_NAME_MAX_LEN, "benchmark");
     strip(object);
-    put_definition(out, p, profile, name, object, guess_rule(text));
+    put_definition(out, p, profile, name, object);
     return 0;
 }
 
@@ -294,10 +274,6 @@ static enum exit_code run(struct cli *cli)
     if (str_eq(params.profile, PROFILE_NATIVE)) {
         code = cli_error(EXIT_USAGE, "copy a shipped definition, for instance vgg16-pserver-sweep",
                          "the profile '%s' brings its own program", params.profile);
-    } else if (params.name != NULL && !object_name_is_valid(params.name)) {
-        code = cli_error(
-            EXIT_USAGE, "use 1 to 32 of a-z, 0-9 and '-'; start with a letter, do not end with '-'",
-            "--name '%s' is not a valid name", params.name);
     }
     if (code == EXIT_OK) {
         init_format(&params, &out);

@@ -1,18 +1,146 @@
-/* What the rule of a definition reads in the outputs of a trial. See try.h. */
+/* The outputs of a trial: when enough of them is known, and what the rule of its definition reads in
+ * them. See try.h. */
 #include <math.h>
-#include <string.h>
 
 #include "base/mem.h"
-#include "base/str.h"
 #include "base/vec_walk.h"
 #include "ctl/try/try.h"
 #include "logparse/advice.h"
+#include "logparse/guess.h"
 #include "logparse/lines.h"
+#include "logparse/suggest.h"
 #include "result/number.h"
 #include "result/result_parts.h"
 #include "spec/log_rule.h"
 
-/* ---- one output ---- */
+#define TEXT_BYTES_MAX ((size_t)4 << 20)
+/* A trainer that has printed steps for so long is the only one that prints, if the others have
+ * printed none: they may keep their lines in a buffer for a while. */
+#define ALONE_NS INT64_C(3000000000)
+/* The pace is known after so many lines and so much time; slow steps have few lines. */
+#define PACE_STEPS (LOG_PACE_MIN_LINES + 2)
+#define PACE_NS INT64_C(1300000000)
+#define SLOW_NS INT64_C(5000000000)
+#define BURST_NS 1000000 /* steps that arrived all at once have no pace, however many follow */
+/* A batch of all and that of each differ by so little. */
+#define SAME_BATCH 0.05
+/* The definition's rule reads nothing of an output that is so old. */
+#define UNREAD_NS INT64_C(20000000000)
+
+void try_trial_init(struct try_trial *t, struct run_def *def_take, int64_t steps)
+{
+    const struct point *point = &def_take->matrix.points[0];
+    *t = (struct try_trial){.def = def_take, .steps = def_take->spec->warmup_steps + steps};
+    t->n = point->replicas[point_leading_role(point)];
+    t->list = xnew_array(struct try_output, t->n);
+}
+
+struct try_output *try_output_of(const struct try_trial *t, const struct replica_id *id)
+{
+    const bool is_leading = id->role == point_leading_role(&t->def->matrix.points[0]);
+    return is_leading && id->index < t->n ? &t->list[id->index] : NULL;
+}
+
+/* ---- steps ---- */
+
+/* How long the steps took that remain after the warm-up. Lines without a number all count as
+ * measured, and the first of them will be the warm-up. */
+static double measured_ns(const struct try_trial *t, const struct try_output *o)
+{
+    const double n = (double)(o->steps - t->def->spec->warmup_steps);
+    return (double)(o->last_t_ns - o->first_t_ns) * n / (double)o->measured;
+}
+
+/* Does it have its steps, and the pace of those after the warm-up? */
+static bool has_enough(const struct try_trial *t, const struct try_output *o)
+{
+    const double ns = measured_ns(t, o); /* NaN without a measured step */
+    const int64_t n = o->steps - t->def->spec->warmup_steps;
+    return o->steps >= t->steps &&
+           (ns < BURST_NS || ns >= SLOW_NS || (ns >= PACE_NS && n >= PACE_STEPS));
+}
+
+bool try_take_record(struct try_trial *t, const struct replica_id *id, const struct record *record)
+{
+    const struct log_rule *rule = t->def->spec->systems.items[0].log;
+    struct try_output *o = try_output_of(t, id);
+    if (o == NULL || record->type != RECORD_STEP || rule == NULL) {
+        return false;
+    }
+    o->steps++;
+    if (!record->step.warmup) {
+        o->first_t_ns = o->measured++ == 0 ? record->step.t_ns : o->first_t_ns;
+        o->last_t_ns = record->step.t_ns;
+    }
+    if (rule->end != NULL || !has_enough(t, o)) {
+        return false; /* such a rule reads only what has come to its end */
+    }
+    const bool is_alone = measured_ns(t, o) >= ALONE_NS ||
+                          vec_any(&rule->lines, line,
+                                  line->kind == LOG_KIND_STEP && line->scope != LOG_SCOPE_REPLICA);
+    return array_all(t->list, t->n, it, has_enough(t, it) || (is_alone && it->steps == 0));
+}
+
+/* ---- text ---- */
+
+/* What a parser must know to read an output again. `arrivals` must live as long as the parser. */
+static struct log_parser_params params_of(const struct try_trial *t, const struct try_output *o,
+                                          struct log_arrivals *arrivals)
+{
+    const struct replica_id id = {.role = point_leading_role(&t->def->matrix.points[0]),
+                                  .index = (uint32_t)(o - t->list)};
+    struct log_parser_params params = log_rule_params(t->def, &id);
+    *arrivals = (struct log_arrivals){buf_cstr(&o->text), o->parts.items, o->parts.len};
+    params.arrivals = arrivals;
+    return params;
+}
+
+uint64_t try_find_rule(const struct try_trial *t, const struct try_output *o, struct buf *out)
+{
+    struct log_arrivals arrivals;
+    struct log_parser_params params = params_of(t, o, &arrivals);
+    struct log_guess shipped;
+    struct log_suggestion made;
+    params.warmup_steps = 0;
+    if (log_guess_rule(buf_cstr(&o->text), o->text.len, &params, &shipped) == 0 &&
+        shipped.unit != UNIT_RUNS) {
+        buf_puts(out, shipped.rule);
+        return shipped.n_lines;
+    }
+    const int r = log_suggest_rule(buf_cstr(&o->text), o->text.len, &params, &made, out);
+    return r == 0 ? made.guess.n_lines : 0;
+}
+
+/* Searches a growing output for a rule now and then. */
+static bool is_readable(const struct try_trial *t, struct try_output *o, int64_t now_ns)
+{
+    _cleanup_(buf_done) struct buf rule = BUF_INIT;
+    if (o->steps > 0 || now_ns - o->parts.items[0].t_ns < UNREAD_NS ||
+        o->text.len < o->checked + o->checked / 4) {
+        return false;
+    }
+    o->checked = o->text.len;
+    return try_find_rule(t, o, &rule) >= (uint64_t)t->steps;
+}
+
+bool try_take_text(struct try_trial *t, const struct replica_id *id,
+                   const struct replica_text *text)
+{
+    struct try_output *o = try_output_of(t, id);
+    if (o == NULL || text->len == 0 || o->text.len >= TEXT_BYTES_MAX) {
+        return false;
+    }
+    const char last = o->text.len == 0 ? '\n' : o->text.data[o->text.len - 1];
+    if (o->is_stderr != text->is_stderr && last != '\n' && last != '\r') {
+        buf_putc(&o->text, '\n'); /* two streams share no line */
+    }
+    o->is_stderr = text->is_stderr;
+    buf_append(&o->text, text->data, text->len);
+    *vec_push(&o->parts) = (struct log_arrival){o->text.len, text->t_ns};
+    return is_readable(t, o, text->t_ns);
+}
+
+/* ---- what is read in one output ---- */
 
 bool try_states_rate(const struct try_output *o)
 {
@@ -54,12 +182,13 @@ static void forget(struct try_output *o)
     o->has_figure = false;
     o->result = (struct log_result){0};
     o->n_lines = o->n_numbered = o->last.number = 0;
+    o->line = NULL;
 }
 
 static void read_output(const struct try_trial *t, struct try_output *o)
 {
     struct log_arrivals arrivals;
-    struct log_parser_params params = try_params(t, o, &arrivals);
+    struct log_parser_params params = params_of(t, o, &arrivals);
     struct lines lines = {.output = o, .rule = params.rule};
     forget(o);
     if (params.rule == NULL) {
@@ -77,7 +206,7 @@ static void read_output(const struct try_trial *t, struct try_output *o)
     o->has_figure = log_parser_result(o->parser, &o->result) == 0;
 }
 
-/* ---- all outputs ---- */
+/* ---- what is read in all outputs ---- */
 
 void try_trial_done(struct try_trial *t)
 {
@@ -182,11 +311,25 @@ static void put_reading(const struct try_trial *t, struct buf *out)
     }
 }
 
+/* Where a rate of the job is withheld because batchSize is not the batch of each worker. */
+static void put_batch(const struct try_trial *t, const struct try_output *o, struct buf *out)
+{
+    const double batch = (double)t->def->matrix.points[0].batch_size;
+    const bool is_of_job = o->line != NULL && o->line->scope == LOG_SCOPE_JOB && t->n > 1;
+    const double units = log_parser_reading(o->parser)->step_units;
+    if (is_of_job && try_states_rate(o) && fabs(units / batch - 1) < SAME_BATCH) {
+        buf_printf(out,
+                   "by rate and pace a step of all together has %.4g samples, and as many of each "
+                   "%s by workload.batchSize; remove that, if all have one batch\n",
+                   units, try_role(t));
+    }
+}
+
 static void explain(const struct try_trial *t, struct buf *out)
 {
     const struct try_output *o = array_find(t->list, t->n, it, !it->has_figure);
     struct log_arrivals arrivals;
-    const struct log_parser_params params = try_params(t, o, &arrivals);
+    const struct log_parser_params params = params_of(t, o, &arrivals);
     if (t->n_figures > 0) {
         buf_printf(out,
                    "%u of %u %ss printed figures; where one prints for all, add `scope: Each` "
@@ -198,6 +341,7 @@ static void explain(const struct try_trial *t, struct buf *out)
         log_explain_unread(buf_cstr(&o->text), o->text.len, &params, out);
     } else {
         log_parser_explain(o->parser, out);
+        put_batch(t, o, out);
         log_advise(buf_cstr(&o->text), o->text.len, &params, out);
     }
 }

@@ -1,4 +1,5 @@
-/* The scope and the warm-up of a log rule, from two trials of a system. See try.h. */
+/* The log rule that two trials of a system show, and its place in the text of a definition. See
+ * try.h. */
 #include <math.h>
 #include <string.h>
 
@@ -6,6 +7,7 @@
 #include "base/str.h"
 #include "base/vec_walk.h"
 #include "ctl/try/try.h"
+#include "doc/tree.h"
 #include "logparse/line_use.h"
 #include "logparse/suggest.h"
 
@@ -61,20 +63,10 @@ static void open_rule(const struct log_line_rule *line, struct try_rule *rule)
 
 /* ---- the scope ---- */
 
-/* What two trials state, one of them with several workers. */
-struct pair {
+struct pair { /* what a line states with one worker, and with several */
     const struct log_reading *one, *several;
-    double times; /* so many more workers */
     double error; /* of the ratio of two sizes or rates, as a logarithm */
 };
-
-static struct pair pair_of(const struct try_trial *one, const struct try_trial *several)
-{
-    const struct log_reading *a = log_parser_reading(one->first->parser);
-    const struct log_reading *b = log_parser_reading(several->first->parser);
-    return (struct pair){a, b, several->n / (double)one->n,
-                         fmax(ERRORS * hypot(a->step_error, b->step_error), SAME_STEP)};
-}
 
 /* Does a step with several workers have `times` as many samples as with one, by rate and pace? */
 static bool is_larger(const struct pair *p, double times)
@@ -85,17 +77,22 @@ static bool is_larger(const struct pair *p, double times)
 
 /* The scope that the outputs show, where the rule gives each figure to its replica; "" if it is
  * right in that. NULL: they do not show it. */
-static const char *scope_of(const struct pair *p, const struct try_output *several, bool is_only)
+static const char *scope_of(const struct try_trial *one, const struct try_trial *several)
 {
-    const char *words = log_scope_words(several->last.text);
-    if (!try_states_rate(several)) { /* faster steps may have fewer samples of each worker */
-        const double faster = log(p->several->rate / p->one->rate / LOG_PACE_TOLERANCE);
-        return !is_only ? "" : faster > p->error ? NULL : "Each";
+    const bool is_only = several->n_printing < several->n;
+    const char *words = log_scope_words(several->first->last.text);
+    const double times = several->n / (double)one->n;
+    struct pair p = {log_parser_reading(one->first->parser),
+                     log_parser_reading(several->first->parser), 0};
+    p.error = fmax(ERRORS * hypot(p.one->step_error, p.several->step_error), SAME_STEP);
+    if (!try_states_rate(several->first)) { /* faster steps may have fewer samples of each */
+        const double faster = log(p.several->rate / p.one->rate / LOG_PACE_TOLERANCE);
+        return !is_only ? "" : faster > p.error ? NULL : "Each";
     }
-    if (is_larger(p, p->times) && !is_larger(p, 1)) {
+    if (is_larger(&p, times) && !is_larger(&p, 1)) {
         return str_eq_or_null(words, "Each") ? NULL : "Job";
     }
-    return is_only ? words : str_eq_or_null(words, "Job") && p->times > 1 ? words : "";
+    return is_only ? words : str_eq_or_null(words, "Job") && times > 1 ? words : "";
 }
 
 static void put_line(const struct try_trial *f, struct buf *out)
@@ -116,8 +113,8 @@ static void put_printing(const struct try_trial *f, struct buf *out)
                f->n_printing == 1 ? "s" : "");
 }
 
-static void ask(const struct try_trial *one, const struct try_trial *several, bool is_whole,
-                struct try_rule *rule, struct buf *said)
+static void ask(const struct try_trial *one, const struct try_trial *several, struct try_rule *rule,
+                struct buf *said)
 {
     const bool is_rate = try_states_rate(several->first);
     const char *const scopes[] = {"Each", "Job"};
@@ -129,7 +126,7 @@ static void ask(const struct try_trial *one, const struct try_trial *several, bo
     buf_puts(said, ", and nothing shows of what:\n");
     put_line(one, said);
     put_line(several, said);
-    try_learn_warmup(one, is_whole, rule, &warmup);
+    try_learn_warmup(one, rule, &warmup);
     buf_puts(said, "nothing was written; write one of these into the system:\n");
     for (size_t i = 0; i < COUNT_OF(scopes); i++) {
         rule->scope = scopes[i];
@@ -144,21 +141,18 @@ static void ask(const struct try_trial *one, const struct try_trial *several, bo
     }
 }
 
-bool try_learn_scope(const struct try_trial *one, const struct try_trial *several, bool is_whole,
+bool try_learn_scope(const struct try_trial *one, const struct try_trial *several,
                      struct try_rule *rule, struct buf *said)
 {
-    const struct try_output *r = several->first;
-    if (one->first == NULL || r == NULL || r->line->scope != LOG_SCOPE_REPLICA) {
-        return true;
-    }
-    const struct pair p = pair_of(one, several);
-    const char *scope = scope_of(&p, r, several->n_printing < several->n);
+    const struct try_output *o = several->first;
+    const bool has_both = one->first != NULL && o != NULL && o->line->scope == LOG_SCOPE_REPLICA;
+    const char *scope = has_both ? scope_of(one, several) : "";
     if (scope != NULL && *scope == '\0') {
         return true;
     }
-    open_rule(r->line, rule);
+    open_rule(o->line, rule);
     if (scope == NULL) {
-        ask(one, several, is_whole, rule, said);
+        ask(one, several, rule, said);
         return false;
     }
     rule->scope = scope;
@@ -168,28 +162,9 @@ bool try_learn_scope(const struct try_trial *one, const struct try_trial *severa
     return true;
 }
 
-void try_explain_batch(const struct try_trial *one, const struct try_trial *several,
-                       struct buf *out)
-{
-    const struct try_output *r = several->first;
-    if (several->has_figure || one->first == NULL || r == NULL || r->line->scope != LOG_SCOPE_JOB ||
-        !try_states_rate(r) || several->def->matrix.points[0].batch_size == 0) {
-        return;
-    }
-    const struct pair p = pair_of(one, several);
-    if (is_larger(&p, 1)) {
-        buf_printf(
-            out,
-            "by rate and pace a step has %.4g %s, as with 1 %s: all together have one batch, "
-            "and workload.batchSize is that of each; remove it\n",
-            p.several->step_units, p.several->unit, try_role(several));
-    }
-}
-
 /* ---- the warm-up ---- */
 
-void try_learn_warmup(const struct try_trial *one, bool is_whole, struct try_rule *rule,
-                      struct buf *said)
+void try_learn_warmup(const struct try_trial *one, struct try_rule *rule, struct buf *said)
 {
     const int64_t warmup_steps = one->def->spec->warmup_steps;
     const struct log_rule *own = one->def->spec->systems.items[0].log;
@@ -199,7 +174,7 @@ void try_learn_warmup(const struct try_trial *one, bool is_whole, struct try_rul
     }
     const int64_t lines = (int64_t)r->n_lines;
     const bool is_numbered = r->n_lines == r->n_numbered;
-    const bool is_single = is_whole && lines == 1 && !is_numbered;
+    const bool is_single = one->is_whole && lines == 1 && !is_numbered;
     rule->is_summary = is_single && is_made(rule);
     if (is_single || warmup_steps == 0 ||
         vec_any(&own->lines, line, line->skip.kind != LOG_SKIP_DEFAULT)) {
@@ -212,10 +187,91 @@ void try_learn_warmup(const struct try_trial *one, bool is_whole, struct try_rul
         return;
     }
     const int64_t part = lines / WARMUP_PART > 1 ? lines / WARMUP_PART : 1;
-    rule->skip = is_whole && part < warmup_steps ? part : warmup_steps;
+    rule->skip = one->is_whole && part < warmup_steps ? part : warmup_steps;
     buf_printf(said,
                "warm-up: the first %lld of %s%lld lines %s, because they have no number for "
                "measure.warmupSteps\n",
-               (long long)rule->skip, is_whole ? "" : "more than ", (long long)lines,
+               (long long)rule->skip, one->is_whole ? "" : "more than ", (long long)lines,
                is_made(rule) ? "are left out" : "need a 'skip' in a rule of your own");
+}
+
+/* ---- the text of a definition ---- */
+
+json_t *try_json_of(const char *text, size_t len)
+{
+    _cleanup_(diags_done) struct diags diags = {0};
+    struct node *root = NULL;
+    if (tree_parse(text, len, &TREE_LIMITS_DEFAULT, &root, &diags) < 0) {
+        return NULL;
+    }
+    json_t *json = tree_to_json(root);
+    tree_free(root);
+    return json;
+}
+
+/* The old rule among the fields of the system that begins in this line, or the comment that init
+ * writes in its place; NULL without either. */
+static const char *find_log(const char *line, size_t indent)
+{
+    while ((line = strchr(line, '\n')) != NULL) {
+        const size_t n = strspn(++line, " ");
+        const char *field = line + n;
+        if (n == indent && (str_has_prefix(field, "log:") || str_has_prefix(field, "# log:"))) {
+            return field;
+        }
+        if (n < indent && *field != '\n') {
+            return NULL; /* the system has ended */
+        }
+    }
+    return NULL;
+}
+
+/* Replaces the old rule or the comment, or else writes below the first field of the system. Returns
+ * where the rule is in `out`. */
+static size_t put_log(const char *text, const struct node *system, const char *rule,
+                      struct buf *out)
+{
+    const struct mark *mark = &system->children[0]->key_mark;
+    const size_t indent = mark->column - 1;
+    const char *first = text;
+    for (unsigned line = 1; line < mark->line; line++) {
+        first = strchr(first, '\n') + 1; /* a node begins there */
+    }
+    const char *found = find_log(first, indent);
+    const char *at = found != NULL ? found : first + strcspn(first, "\n");
+    const char *rest = at + strcspn(at, "\n"), *comment = strstr(at + 1, "  # ");
+    rest = found != NULL && comment != NULL && comment < rest ? comment : rest;
+    buf_append(out, text, (size_t)(at - text));
+    buf_printf(out, "%s%*s", found != NULL ? "" : "\n", found != NULL ? 0 : (int)indent, "");
+    const size_t place = out->len;
+    buf_printf(out, "log: %s%s", rule, rest);
+    return place;
+}
+
+bool try_put_log(const char *text, size_t len, const char *system, const char *rule,
+                 struct buf *out, unsigned *ret_line)
+{
+    _cleanup_(diags_done) struct diags diags = {0};
+    struct node *root = NULL;
+    if (tree_parse(text, len, &TREE_LIMITS_DEFAULT, &root, &diags) < 0) {
+        return false;
+    }
+    json_auto_t *wanted = tree_to_json(root);
+    const json_t *items = json_object_get(json_object_get(wanted, "spec"), "systems");
+    const struct node *systems = tree_path(root, "spec", "systems", NULL);
+    size_t place = 0;
+    for (size_t i = 0; i < systems->n_children; i++) { /* it was read before */
+        if (str_eq_or_null(tree_get_text(systems->children[i], "name"), system)) {
+            place = put_log(text, systems->children[i], rule, out);
+            (void)json_object_set_new(json_array_get(items, i), "log",
+                                      try_json_of(rule, strlen(rule)));
+        }
+    }
+    tree_free(root);
+    *ret_line = 1;
+    for (size_t i = 0; i < place; i++) {
+        *ret_line += out->data[i] == '\n';
+    }
+    json_auto_t *got = try_json_of(buf_cstr(out), out->len);
+    return json_equal(wanted, got) != 0; /* does the new text mean the old one with this rule? */
 }
