@@ -80,25 +80,30 @@ static bool is_mpi(const char *program)
     return str_is_one_of(program, programs);
 }
 
+/* Is the word one of these options, "--batch_size" or "-batch-size=8" for batch-size? */
+static bool is_option(const char *word, const char *const *names)
+{
+    const size_t dashes = strspn(word, "-");
+    _cleanup_(freep) char *name = xstrndup(word + dashes, strcspn(word + dashes, "="));
+    for (char *c = name; *c != '\0'; c++) {
+        *c = *c == '_' ? '-' : *c;
+    }
+    return dashes > 0 && str_is_one_of(name, names);
+}
+
+/* The value of the option at word i; "" without one. */
+static const char *option_value(const char *const *words, size_t n_words, size_t i)
+{
+    const char *equals = strchr(words[i], '=');
+    return equals != NULL ? equals + 1 : i + 1 < n_words ? words[i + 1] : "";
+}
+
 /* Where the command says how many processes there are, or where, no profile may. */
 static bool is_plain_mpirun(const char *const *words, size_t n_words)
 {
-    static const char *const own[] = {"-n",
-                                      "-np",
-                                      "-c",
-                                      "--np",
-                                      "-H",
-                                      "-host",
-                                      "--host",
-                                      "-hostfile",
-                                      "--hostfile",
-                                      "-machinefile",
-                                      "--hosts",
-                                      "-hosts",
-                                      "--oversubscribe",
-                                      "--machinefile",
-                                      NULL};
-    return !array_any(words, n_words, word, str_is_one_of(*word, own)) &&
+    static const char *const own[] = {
+        "n", "np", "c", "H", "host", "hostfile", "hosts", "machinefile", "oversubscribe", NULL};
+    return !array_any(words, n_words, word, is_option(*word, own)) &&
            (str_eq(file_last_part(words[0]), "mpirun") ||
             str_eq(file_last_part(words[0]), "mpiexec"));
 }
@@ -192,19 +197,13 @@ void init_put_no_batch(struct buf *out, const char *role)
  * variables by which the profile says it. Returns 0 for another word. */
 static size_t rendezvous_words(const struct init_params *p, size_t i)
 {
-    static const char *const options[] = {
-        "--nnodes",        "--node-rank",   "--rdzv-backend", "--rdzv-conf",  "--rdzv-id",
-        "--rdzv-endpoint", "--master-addr", "--master-port",  "--standalone", NULL};
-    _cleanup_(freep) char *name = xstrndup(p->words[i], strcspn(p->words[i], "="));
-    const bool has_value = strchr(p->words[i], '=') != NULL;
-    for (char *c = name + (name[0] == '-' ? 2 : 0); name[0] == '-' && name[1] == '-' && *c != '\0';
-         c++) {
-        *c = *c == '_' ? '-' : *c; /* --rdzv_id, too */
-    }
-    if (!str_is_one_of(name, options)) {
-        return 0;
-    }
-    return str_eq(name, "--standalone") || has_value || i + 1 == p->n_words ? 1 : 2;
+    static const char *const alone[] = {"standalone", NULL};
+    static const char *const options[] = {"nnodes",      "node-rank",   "rdzv-backend",
+                                          "rdzv-conf",   "rdzv-id",     "rdzv-endpoint",
+                                          "master-addr", "master-port", NULL};
+    const bool has_value = is_option(p->words[i], options);
+    const bool is_one = strchr(p->words[i], '=') != NULL || i + 1 == p->n_words;
+    return is_option(p->words[i], alone) ? 1 : !has_value ? 0 : is_one ? 1 : 2;
 }
 
 /* Returns where the script's own words begin in a command of torchrun, and 0 for other commands. */
@@ -277,32 +276,12 @@ static void put_head(struct buf *out, const char *name)
  * several options it takes the last one. Borrowed. */
 static const char *processes_each(const struct init_params *p)
 {
-    static const char *const names[] = {"--nproc_per_node", "--nproc-per-node"};
-    for (size_t i = options_end(p); i-- > 0;) {
-        for (size_t k = 0; k < COUNT_OF(names); k++) {
-            if (!str_has_prefix(p->words[i], names[k])) {
-                continue;
-            }
-            const char *rest = p->words[i] + strlen(names[k]);
-            const char *n = rest[0] == '=' ? rest + 1 : i + 1 < p->n_words ? p->words[i + 1] : "1";
-            return (rest[0] != '=' && rest[0] != '\0') || str_eq(n, "1") ? NULL : n;
-        }
+    static const char *const names[] = {"nproc-per-node", NULL};
+    const char *n = "1";
+    for (size_t i = 0; i < options_end(p); i++) {
+        n = is_option(p->words[i], names) ? option_value(p->words, p->n_words, i) : n;
     }
-    return NULL;
-}
-
-/* Pods of one GPU each have no NVLink between them; on CPUs one process each is simpler. */
-static void put_processes(struct buf *out, const struct init_params *p)
-{
-    const char *n = processes_each(p);
-    if (n == NULL) {
-        return;
-    }
-    buf_puts(out,
-             "    # Each worker starts several processes (--nproc_per_node). With --tee 3 each "
-             "line names its process,\n"
-             "    # and their rates are added up. docs/own-script.md says what to do on GPUs "
-             "and on CPUs.\n");
+    return str_eq(n, "1") || n[0] == '\0' ? NULL : n;
 }
 
 static void put_system(struct buf *out, const struct init_params *p, const char *name)
@@ -320,7 +299,12 @@ static void put_system(struct buf *out, const struct init_params *p, const char 
     } else {
         buf_puts(out, "    # image: registry/name:tag  # pods need one; --local does not\n");
     }
-    put_processes(out, p);
+    if (processes_each(p) != NULL) {
+        buf_puts(out, "    # Each worker starts several processes (--nproc_per_node). With --tee 3 "
+                      "each line names its process,\n"
+                      "    # and their rates are added up. docs/own-script.md says what to do on "
+                      "GPUs and on CPUs.\n");
+    }
     buf_puts(out, "    # $(BENCHD_BATCH_SIZE), $(BENCHD_STEPS) and the like are replaced\n"
                   "    command: ");
     put_command(out, p);
@@ -336,28 +320,18 @@ static void put_system(struct buf *out, const struct init_params *p, const char 
  * rates of several processes of a worker are added up. */
 static char *batch_option(const struct init_params *p, int64_t *ret)
 {
-    static const char *const names[] = {"-b",
-                                        "-bs",
-                                        "--batch",
-                                        "--batch-size",
-                                        "--per-device-train-batch-size",
-                                        "--micro-batch-size",
-                                        NULL};
+    static const char *const names[] = {
+        "b", "bs", "batch", "batch-size", "per-device-train-batch-size", "micro-batch-size", NULL};
     char *found = NULL;
     bool is_other = processes_each(p) != NULL;
     for (size_t i = 1; i < p->n_words; i++) {
-        is_other = is_other || str_has_suffix(p->words[i - 1], "_perf");
-        const char *equals = strchr(p->words[i], '=');
-        _cleanup_(freep) char *name = xstrndup(p->words[i], strcspn(p->words[i], "="));
-        for (char *c = name; *c != '\0'; c++) {
-            *c = *c == '_' ? '-' : *c;
-        }
-        const char *value = equals != NULL ? equals + 1 : i + 1 < p->n_words ? p->words[i + 1] : "";
+        const char *word = p->words[i], *value = option_value(p->words, p->n_words, i);
         int64_t n;
-        if (!is_other && str_is_one_of(name, names) &&
+        is_other = is_other || str_has_suffix(p->words[i - 1], "_perf");
+        if (!is_other && is_option(word, names) &&
             parse_i64_in(value, 1, BATCH_SIZE_MAX, &n) == 0) {
             free(found);
-            found = xasprintf("%.*s %s", (int)strlen(name), p->words[i], value);
+            found = xasprintf("%.*s %s", (int)strcspn(word, "="), word, value);
             *ret = n;
         }
     }

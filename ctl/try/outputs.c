@@ -257,14 +257,6 @@ void try_read(struct try_trial *t)
     }
 }
 
-void try_read_by(struct try_trial *t, struct run_def *def_take)
-{
-    struct run_def *old = t->def;
-    t->def = def_take;
-    try_read(t);
-    run_def_free(old);
-}
-
 /* ---- what is printed ---- */
 
 const char *try_role(const struct try_trial *t)

@@ -63,10 +63,9 @@ bool try_take_text(struct try_trial *t, const struct replica_id *id,
  * Returns the number of lines that it reads; 0: no line is surely a figure. */
 uint64_t try_find_rule(const struct try_trial *t, const struct try_output *o, struct buf *out);
 
-/* Reads all outputs by the rule of the definition. */
+/* Reads all outputs by the rule of the definition. The definition by which they were read before
+ * must still exist. */
 void try_read(struct try_trial *t);
-/* The same by the rule of another definition of the same point. */
-void try_read_by(struct try_trial *t, struct run_def *def_take);
 /* Does its line state a rate or samples, so that the samples of a step follow from it? */
 bool try_states_rate(const struct try_output *o);
 /* Appends "3 steps found, 123.4 samples/s by the rule torch-ddp (...)" and a newline, what the

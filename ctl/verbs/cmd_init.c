@@ -120,11 +120,7 @@ static void strip(json_t *object)
     (void)json_object_del(notes, "kubectl.kubernetes.io/last-applied-configuration");
     json_t *kept = json_pack("{s:O*, s:O*}", "labels", json_object_get(metadata, "labels"),
                              "annotations", notes);
-    if (metadata != NULL) {
-        (void)json_object_set_new(object, "metadata", kept); /* fails without memory only */
-    } else {
-        json_decref(kept);
-    }
+    (void)json_object_set_new(object, "metadata", kept); /* fails without memory only */
 }
 
 /* ---- its text ---- */

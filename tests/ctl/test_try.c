@@ -90,7 +90,9 @@ struct pair {
 
 static void pair_read(struct pair *p, int i, const char *log)
 {
-    try_read_by(&p->seen[i], make_workers(i + 1, p->batch_size, log));
+    _cleanup_(run_def_freep) struct run_def *old = p->seen[i].def;
+    p->seen[i].def = make_workers(i + 1, p->batch_size, log);
+    try_read(&p->seen[i]);
 }
 
 /* Returns whether the scope is known. */
