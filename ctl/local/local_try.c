@@ -157,7 +157,7 @@ static void take_result(struct trial *t, const struct result *result)
     }
 }
 
-/* Nobody else knows the store, so the run in it is not claimed. */
+/* No other process knows the store, so the run in it is not claimed. */
 static enum exit_code run_trial(const struct lesson *l, struct trial *t)
 {
     const struct local_try *try = l->try;

@@ -1,5 +1,5 @@
-/* The outputs of a trial: when enough of them is known, and what the rule of its definition reads in
- * them. See try.h. */
+/* The outputs of a trial: when enough of them is known, and what the rule of its definition reads.
+ * See try.h. */
 #include <math.h>
 
 #include "base/mem.h"

@@ -73,7 +73,7 @@ bool try_states_rate(const struct try_output *o);
 void try_put_figure(const struct try_trial *t, struct buf *out);
 const char *try_role(const struct try_trial *t); /* "worker" */
 
-/* --- rule.c ----------------------------------------------------------------------------------- */
+/* --- learn.c ---------------------------------------------------------------------------------- */
 
 struct try_rule {      /* as `log` of a system has it */
     struct buf text;   /* the name of a shipped rule, or a rule of one line; empty without a rule */
