@@ -11,7 +11,6 @@
 #include "ctl/import/import.h"
 #include "ctl/runs/find.h"
 #include "doc/tree.h"
-#include "logparse/line_use.h"
 #include "logparse/miss.h"
 #include "logparse/shipped_rules.h"
 #include "logparse/signs.h"
@@ -40,24 +39,11 @@ const char *import_remedy(bool disagrees)
                      : "give the log of a run that ended well, or a copy of its good lines";
 }
 
-/* A rule made of a line, as log_suggest_rule writes it, but none of an evaluation. */
-static int suggest(const char *text, size_t len, const struct log_parser_params *who,
-                   struct log_suggestion *ret, struct buf *out)
-{
-    const int r = log_suggest_rule(text, len, who, ret, out);
-    if (r == 0 && log_names_evaluation(buf_cstr(out))) {
-        buf_clear(out); /* it would read evaluations */
-        ret->doubt = "it is of an evaluation";
-        return -ENOENT;
-    }
-    return r;
-}
-
 char *import_suggest_fix(const char *text, size_t len, const struct log_parser_params *who)
 {
     _cleanup_(buf_done) struct buf rule = BUF_INIT;
     struct log_suggestion suggestion;
-    return suggest(text, len, who, &suggestion, &rule) < 0
+    return log_suggest_rule(text, len, who, &suggestion, &rule) < 0
                ? NULL
                : xasprintf("line %llu looks like one: --write-rule FILE writes a rule for such "
                            "lines, for example %s, and --rules FILE takes it",
@@ -154,7 +140,7 @@ static enum exit_code explain_unread(const struct first *first)
     _cleanup_(freep) char *fix =
         sign == NULL ? import_suggest_fix(text, len, &first->who) : xstrdup(import_remedy(false));
     _cleanup_(buf_done) struct buf why = BUF_INIT;
-    const struct log_quote line = log_miss_commonest(text, len);
+    const struct log_quote line = log_commonest_line(text, len);
     if (sign != NULL) {
         buf_puts(&why, sign);
     } else if (line.number == 0) {
@@ -196,7 +182,7 @@ static enum exit_code write_rule(const struct import *im, const struct first *fi
         return cli_error(EXIT_USAGE, "leave out --write-rule",
                          "%s: the log rule %s ships and reads it", first->path, first->guess.rule);
     }
-    if (suggest(buf_cstr(&first->text), first->text.len, &first->who, &s, &rule) < 0) {
+    if (log_suggest_rule(buf_cstr(&first->text), first->text.len, &first->who, &s, &rule) < 0) {
         return explain_unread(first);
     }
     if (access(path, F_OK) == 0) {

@@ -31,7 +31,6 @@ struct setting {              /* "global batch size: 64" in line 3 */
 struct settings { /* of one trial, by its first log */
     struct import_trial *trial;
     uint64_t head_end; /* the first line that was measured */
-    struct log_lines lines;
     VEC(struct setting) list;
 };
 
@@ -70,9 +69,10 @@ static bool take_name(const char *line, size_t end, char ret[static 40])
 
 /* A whole number, or the name of a model. Settings are read up to the first measured line; later
  * lines only show which of them vary. */
-static void take_setting(struct settings *s, const char *line, size_t len, size_t sign)
+static void take_setting(struct settings *s, uint64_t line_number, const char *line, size_t len,
+                         size_t sign)
 {
-    struct setting new = {.line = s->lines.number};
+    struct setting new = {.line = line_number};
     size_t end = sign, at = sign, n = 0;
     int64_t number;
     while (end > 0 && strchr(" \"'", line[end - 1]) != NULL) {
@@ -97,16 +97,16 @@ static void take_setting(struct settings *s, const char *line, size_t len, size_
     struct setting *old = vec_find(&s->list, it, str_eq(it->name, new.name));
     if (old != NULL) {
         old->varies = old->varies || !str_eq(old->value, new.value);
-    } else if (s->lines.number <= s->head_end && s->list.len < MAX_SETTINGS && n > 0) {
+    } else if (line_number <= s->head_end && s->list.len < MAX_SETTINGS && n > 0) {
         *vec_push(&s->list) = new;
     }
 }
 
-static void on_line(void *ctx, const char *line, size_t len)
+static void on_line(void *ctx, uint64_t number, const char *line, size_t len)
 {
     for (size_t i = 1; i + 1 < len; i++) {
         if (line[i] == ':' || line[i] == '=' || (line[i] == '.' && line[i - 1] == ' ')) {
-            take_setting(ctx, line, len, i);
+            take_setting(ctx, number, line, len, i);
         }
     }
 }
@@ -120,10 +120,7 @@ static struct settings read_settings(struct import_trial *trial)
     vec_each (const struct log_span, it, &log_parser_reading(l->parser)->spans) {
         s.head_end = it->use <= LOG_USE_SUMMARY && it->first < s.head_end ? it->first : s.head_end;
     }
-    log_lines_init(&s.lines, on_line, &s);
-    log_lines_feed(&s.lines, text, len);
-    log_lines_end(&s.lines);
-    log_lines_done(&s.lines);
+    log_lines_each(text, len, on_line, &s);
     return s;
 }
 

@@ -5,7 +5,6 @@
 #include "base/mem.h"
 #include "base/vec_walk.h"
 #include "ctl/try/try.h"
-#include "logparse/advice.h"
 #include "logparse/guess.h"
 #include "logparse/lines.h"
 #include "logparse/suggest.h"
@@ -151,7 +150,6 @@ bool try_states_rate(const struct try_output *o)
 struct lines {
     struct try_output *output;
     const struct log_rule *rule;
-    uint64_t n;
 };
 
 static void on_figure(void *ctx, const struct log_figure *f)
@@ -166,11 +164,11 @@ static void on_figure(void *ctx, const struct log_figure *f)
     }
 }
 
-static void on_line(void *ctx, const char *line, size_t len)
+static void on_line(void *ctx, uint64_t number, const char *line, size_t len)
 {
-    struct lines *l = ctx;
-    if (++l->n == l->output->last.number) {
-        log_quote_put(&l->output->last, l->n, line, len);
+    const struct lines *l = ctx;
+    if (number == l->output->last.number) {
+        log_quote_put(&l->output->last, number, line, len);
     }
 }
 

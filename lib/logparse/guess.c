@@ -41,11 +41,8 @@ int log_guess_try(const struct log_rule *rule, const char *text, size_t len,
     struct log_result result;
     const bool has_figure = log_parser_result(p, &result) == 0;
     const bool is_withheld = reading->verdict == LOG_VERDICT_WITHHELD;
-    *ret = (struct log_guess){.rule = rule->name,
-                              .n_lines = count.n_lines,
-                              .fixed_bytes = count.fixed_bytes,
-                              .n_forms = rule->lines.len,
-                              .verdict = reading->verdict};
+    *ret = (struct log_guess){
+        .rule = rule->name, .n_lines = count.n_lines, .verdict = reading->verdict};
     if (has_figure) {
         ret->rate = result.rate;
         ret->unit = result.unit;
@@ -59,28 +56,28 @@ int log_guess_try(const struct log_rule *rule, const char *text, size_t len,
     const bool is_refused = ret->why[0] != '\0';
     const bool is_sign = is_withheld && reading->witness != LOG_WITNESS_DISAGREES;
     ret->verdict = is_sign ? LOG_VERDICT_ONE_WITNESS : ret->verdict; /* it is in all rules' way */
+    /* The time of a whole run is printed by many programs: any other figure says more. A figure
+     * that the pace of its lines confirms comes before one that nothing confirms, and samples
+     * before steps. */
+    const double merits[LOG_GUESS_MERITS] = {!is_refused || ret->verdict == LOG_VERDICT_ONE_WITNESS,
+                                             ret->unit != UNIT_RUNS,
+                                             ret->verdict == LOG_VERDICT_AGREES,
+                                             ret->unit != UNIT_STEPS,
+                                             (double)count.n_lines,
+                                             (double)count.fixed_bytes,
+                                             (double)rule->lines.len};
+    (void)memcpy(ret->merits, merits, sizeof(merits));
     log_parser_free(p);
     return has_figure ? 0 : is_refused ? -EBADMSG : -ENOENT;
 }
 
-/* The time of a whole run is printed by many programs: any other figure says more. A figure that
- * the pace of its lines confirms comes before one that nothing confirms, and samples before
- * steps. */
 static bool is_better(const struct log_guess *a, const struct log_guess *b)
 {
-    const bool a_is_run = a->unit == UNIT_RUNS, b_is_run = b->unit == UNIT_RUNS;
-    const bool a_is_wrong = a->why[0] != '\0' && a->verdict != LOG_VERDICT_ONE_WITNESS;
-    const bool b_is_wrong = b->why[0] != '\0' && b->verdict != LOG_VERDICT_ONE_WITNESS;
-    const bool a_has_steps = a->unit == UNIT_STEPS, b_has_steps = b->unit == UNIT_STEPS;
-    const bool a_agrees = a->verdict == LOG_VERDICT_AGREES;
-    const bool b_agrees = b->verdict == LOG_VERDICT_AGREES;
-    return a_is_wrong != b_is_wrong           ? b_is_wrong
-           : a_is_run != b_is_run             ? b_is_run
-           : a_agrees != b_agrees             ? a_agrees
-           : a_has_steps != b_has_steps       ? b_has_steps
-           : a->n_lines != b->n_lines         ? a->n_lines > b->n_lines
-           : a->fixed_bytes != b->fixed_bytes ? a->fixed_bytes > b->fixed_bytes
-                                              : a->n_forms > b->n_forms;
+    size_t i = 0;
+    while (i + 1 < LOG_GUESS_MERITS && a->merits[i] == b->merits[i]) {
+        i++;
+    }
+    return a->merits[i] > b->merits[i];
 }
 
 int log_guess_rule(const char *text, size_t len, const struct log_parser_params *who,

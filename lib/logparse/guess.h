@@ -7,15 +7,15 @@
 
 #include "logparse/parser.h"
 
+#define LOG_GUESS_MERITS 7
 struct log_guess {
     const char *rule; /* its name; static */
     uint64_t n_lines; /* of the output, of which each has a figure */
     double rate;      /* units/s of this replica, nothing left out as warm-up */
     enum summary_unit unit;
-    uint64_t fixed_bytes; /* of the patterns, over all lines that matched */
-    size_t n_forms;       /* lines of the rule */
     enum log_verdict verdict;
-    char why[256]; /* of Withheld: what speaks against the figure; else "" */
+    char why[256];                   /* of Withheld: what speaks against the figure; else "" */
+    double merits[LOG_GUESS_MERITS]; /* the first that differs decides between two rules */
 };
 /* The rule that reads most lines; of several, the one whose patterns say most of these lines. One
  * whose figure its pace confirms comes first, and one whose figure it contradicts comes last.

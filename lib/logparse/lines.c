@@ -84,7 +84,7 @@ static void pass_on(struct log_lines *l, const char *line, size_t len)
         len = l->clean.len;
     }
     if (len > 0) {
-        l->on_line(l->ctx, line, len);
+        l->on_line(l->ctx, l->number, line, len);
     }
 }
 

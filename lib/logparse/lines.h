@@ -7,22 +7,21 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdint.h>
 
 #include "base/buf.h"
 #include "logparse/number_text.h"
 
 #define LOG_LINE_MAX 8192
 
-/* Not NUL-terminated; borrowed. */
-typedef void (*log_line_fn)(void *ctx, const char *line, size_t len);
+/* The line is borrowed and has no NUL. Its number counts from 1; empty lines count. */
+typedef void (*log_line_fn)(void *ctx, uint64_t number, const char *line, size_t len);
 
 struct log_lines {
     struct buf partial; /* of the line that is not complete; at most LOG_LINE_MAX bytes */
     struct buf clean;
     log_line_fn on_line;
     void *ctx;
-    uint64_t number; /* the line that on_line gets, from 1; empty ones count */
+    uint64_t number; /* of the last line */
     bool is_after_cr;
 };
 

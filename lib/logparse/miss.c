@@ -6,7 +6,6 @@
 #include "base/ascii.h"
 #include "base/mem.h"
 #include "base/vec_walk.h"
-#include "logparse/line_use.h"
 #include "logparse/lines.h"
 
 void log_quote_put(struct log_quote *q, uint64_t number, const char *line, size_t len)
@@ -94,93 +93,16 @@ void log_miss_put_last(const struct log_miss *m, struct buf *out)
     }
 }
 
-struct tail {
-    struct log_lines lines;
-    struct log_miss miss;
-};
-
-static void on_tail_line(void *ctx, const char *line, size_t len)
+static void on_tail_line(void *ctx, uint64_t number, const char *line, size_t len)
 {
-    struct tail *tail = ctx;
-    log_miss_remember(&tail->miss, tail->lines.number, line, len);
+    log_miss_remember(ctx, number, line, len);
 }
 
 void log_miss_put_tail(const char *text, size_t len, struct buf *out)
 {
-    struct tail tail = {0};
-    log_lines_init(&tail.lines, on_tail_line, &tail);
-    log_lines_feed(&tail.lines, text, len);
-    log_lines_end(&tail.lines);
-    log_lines_done(&tail.lines);
-    log_miss_put_last(&tail.miss, out);
-}
-
-/* ---- the commonest line ---- */
-
-#define SHAPES_MAX 256
-#define SHAPE_SIZE 64
-
-struct shape {
-    char text[SHAPE_SIZE]; /* of a line, with # for each number; cut if it is longer */
-    unsigned n_numbers;
-    uint64_t n; /* lines */
-    struct log_quote first;
-};
-
-struct shapes {
-    struct log_lines lines;
-    size_t n;
-    struct shape list[SHAPES_MAX]; /* of the first lines that differ */
-};
-
-static struct shape shape_of(const char *line, size_t len)
-{
-    struct shape s = {.n = 1};
-    size_t n = 0;
-    bool was_digit = false;
-    for (size_t i = 0; i < len; i++) {
-        const bool is_digit =
-            ascii_is_digit(line[i]) || (was_digit && (line[i] == '.' || line[i] == ','));
-        const bool is_new = is_digit ? !was_digit : ascii_is_letter(line[i]);
-        s.n_numbers += is_digit && !was_digit;
-        if (is_new && n + 1 < SHAPE_SIZE) {
-            s.text[n++] = is_digit ? '#' : line[i];
-        }
-        was_digit = is_digit;
-    }
-    return !log_is_preparation(line, len)
-               ? s
-               : (struct shape){.text = "a bar of preparation", .n = 1, .n_numbers = s.n_numbers};
-}
-
-static void on_shape_line(void *ctx, const char *line, size_t len)
-{
-    struct shapes *all = ctx;
-    const struct shape s = shape_of(line, len);
-    struct shape *known = s.n_numbers == 0 ? NULL
-                                           : array_find(all->list, all->n, it,
-                                                        memcmp(it->text, s.text, SHAPE_SIZE) == 0);
-    if (known != NULL) {
-        known->n++;
-    } else if (s.n_numbers > 0 && all->n < SHAPES_MAX) {
-        all->list[all->n] = s;
-        log_quote_put(&all->list[all->n++].first, all->lines.number, line, len);
-    }
-}
-
-struct log_quote log_miss_commonest(const char *text, size_t len)
-{
-    _cleanup_(freep) struct shapes *all = xnew(struct shapes);
-    log_lines_init(&all->lines, on_shape_line, all);
-    log_lines_feed(&all->lines, text, len);
-    log_lines_end(&all->lines);
-    log_lines_done(&all->lines);
-    const struct shape *best = all->list;
-    for (const struct shape *s = all->list; s < all->list + all->n; s++) {
-        const bool has_more = s->n == 1 && best->n == 1 && s->n_numbers > best->n_numbers;
-        best = s->n > best->n || has_more ? s : best;
-    }
-    return best->first;
+    struct log_miss miss = {0};
+    log_lines_each(text, len, on_tail_line, &miss);
+    log_miss_put_last(&miss, out);
 }
 
 void log_miss_format(const struct log_miss *m, const struct log_rule *rule, struct buf *out)

@@ -35,8 +35,5 @@ void log_miss_compare(struct log_miss *m, const struct log_rule *rule, enum role
 void log_miss_put_last(const struct log_miss *m, struct buf *out);
 /* The same for a whole output. */
 void log_miss_put_tail(const char *text, size_t len, struct buf *out);
-/* The line that most lines of the output are like, but for their numbers: the first of them, or the
- * one with most numbers where all differ. Its number is 0 where no line has a number. */
-struct log_quote log_miss_commonest(const char *text, size_t len);
 /* The last lines of the log, then "nearest miss: ...". */
 void log_miss_format(const struct log_miss *m, const struct log_rule *rule, struct buf *out);

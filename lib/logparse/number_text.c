@@ -159,45 +159,6 @@ bool log_number(const char *text, size_t len, double *ret)
     return true;
 }
 
-/* The length of "k" right after a number, and of " k" before a unit such as "img/s"; else 0. */
-static size_t suffix_len(const char *text, size_t len, size_t at)
-{
-    const size_t blank = at < len && text[at] == ' ' ? 1 : 0, end = at + blank + 1;
-    size_t word = end + 1;
-    if (end > len || suffix_factor(text[end - 1]) == 0) {
-        return 0;
-    }
-    if (blank == 0) {
-        const bool is_bytes = text[at] == 'B' && has_at(text, len, end, "/");
-        return is_bytes || (end < len && (ascii_is_letter(text[end]) || text[end] == '_')) ? 0 : 1;
-    }
-    while (word < len && ascii_is_letter(text[word])) {
-        word++;
-    }
-    return has_at(text, len, end, " ") && word > end + 1 &&
-                   (has_at(text, len, word, "/") || has_at(text, len, word, " per "))
-               ? 2
-               : 0;
-}
-
-size_t log_number_len(const char *text, size_t len)
-{
-    size_t at = count_digits(text, len, 0);
-    for (size_t i = 0; i < COUNT_OF(separators);) {
-        const size_t next = at + strlen(separators[i]);
-        const bool is_one =
-            has_at(text, len, at, separators[i]) && count_digits(text, len, next) > 0;
-        at = is_one ? next + count_digits(text, len, next) : at;
-        i = is_one ? 0 : i + 1;
-    }
-    if (at < len && ascii_lower(text[at]) == 'e') {
-        const size_t sign = has_at(text, len, at + 1, "+") || has_at(text, len, at + 1, "-");
-        const size_t digits = count_digits(text, len, at + 1 + sign);
-        at += digits > 0 ? 1 + sign + digits : 0;
-    }
-    return at + suffix_len(text, len, at);
-}
-
 /* Reads at most `max` digits from `*at` on and sets *at after them. Returns -1 without a digit. */
 static int64_t read_digits(const char *text, size_t len, size_t *at, size_t max)
 {

@@ -10,9 +10,6 @@
  * comma, a point before a decimal comma, an apostrophe, an underscore, or a no-break, narrow
  * no-break or thin space. "1,234" is 1234; "1,23,456" is not a number. */
 bool log_number(const char *text, size_t len, double *ret);
-/* The length of what begins with a digit and looks like one number, with its separators, exponent
- * and suffix. It may be more than log_number reads, such as "1.2.3". */
-size_t log_number_len(const char *text, size_t len);
 /* Reads "1:02:03.5", "02:03" and, with days, "1:00:00:00" in seconds. */
 bool log_clock(const char *text, size_t len, double *ret_s);
 

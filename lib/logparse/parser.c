@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/text.h"
-#include "logparse/number_role.h"
+#include "logparse/words.h"
 
 #define COMPARED_LINES 10000 /* for the nearest miss: comparing costs more than matching */
 #define SLOW_LINE_NS 1000000
@@ -18,7 +18,7 @@
 #define MOST_UNITS_RATIO 3 /* of an epoch with its evaluation to the epoch */
 #define MAX_LOOPS 8        /* of other numbers of steps */
 
-static void on_line(void *ctx, const char *line, size_t len);
+static void on_line(void *ctx, uint64_t number, const char *line, size_t len);
 
 struct log_parser *log_parser_new(const struct log_parser_params *params)
 {
@@ -333,11 +333,12 @@ static void take_figure(struct log_parser *p, size_t index, const struct log_val
 static void add_step(const struct log_line_rule *rule, const char *line, size_t len,
                      struct log_match *match)
 {
-    struct number_role step;
+    struct log_match step;
     if (rule->kind == LOG_KIND_STEP && !log_pattern_has(rule->pattern, LOG_STEP) &&
-        !log_pattern_has(rule->pattern, LOG_STEPS) && number_role_find_step(line, len, &step)) {
-        match->text[LOG_STEP] = line + step.number;
-        match->len[LOG_STEP] = step.number_len;
+        !log_pattern_has(rule->pattern, LOG_STEPS) &&
+        log_find_step(match->matcher, line, len, &step)) {
+        match->text[LOG_STEP] = step.text[LOG_STEP];
+        match->len[LOG_STEP] = step.len[LOG_STEP];
     }
 }
 
@@ -392,8 +393,8 @@ static int64_t arrival_of(const struct log_parser *p, const struct log_values *v
 static bool is_evaluation(const struct log_match *match, const char *line, size_t len)
 {
     const char *rate = match->text[LOG_RATE];
-    return log_is_evaluation(line, len) ||
-           (rate != NULL && log_is_evaluation_at(line, (size_t)(rate - line)));
+    return log_is_evaluation(match->matcher, line, len) ||
+           (rate != NULL && log_is_evaluation_at(match->matcher, line, (size_t)(rate - line)));
 }
 
 static enum log_use take_line(struct log_parser *p, size_t index, const struct log_match *match,
@@ -419,7 +420,7 @@ static enum log_use take_line(struct log_parser *p, size_t index, const struct l
         return LOG_USE_OTHER;
     }
     if (kind != LOG_KIND_INFO && is_evaluation(match, line, len) &&
-        !log_names_evaluation(p->params.rule->lines.items[index].text)) {
+        !log_names_evaluation(p->matcher, p->params.rule->lines.items[index].text)) {
         log_reading_add(&p->reading, LOG_USE_EVALUATION, NAN, p->n_lines, v.number[LOG_RATE]);
         return LOG_USE_EVALUATION;
     }
@@ -539,9 +540,10 @@ static void check_signs(struct log_parser *p, enum log_use use, const char *line
 }
 
 /* Usual lines take some microseconds. */
-static void on_line(void *ctx, const char *line, size_t len)
+static void on_line(void *ctx, uint64_t number, const char *line, size_t len)
 {
     struct log_parser *p = ctx;
+    (void)number; /* of one of the two streams */
     p->n_lines = p->streams[LOG_STDOUT].number + p->streams[LOG_STDERR].number;
     log_miss_remember(&p->miss, p->n_lines, line, len);
     if (p->mllog != NULL) {
@@ -554,7 +556,7 @@ static void on_line(void *ctx, const char *line, size_t len)
     if (p->n_lines_read > 0) {
         return;
     }
-    if (log_is_preparation(line, len)) {
+    if (log_is_preparation(p->matcher, line, len)) {
         log_reading_add(&p->reading, LOG_USE_PREPARATION, NAN, p->n_lines, NAN);
         return;
     }

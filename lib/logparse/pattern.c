@@ -1,6 +1,7 @@
 /* See pattern.h. */
 #include "logparse/pattern.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
@@ -24,6 +25,7 @@
 #define HEAP_LIMIT_KIB 1024
 #define NEST_LIMIT 50
 #define MAX_CAPTURES 63
+#define MANY_USES 100
 
 struct numbered { /* groups of one name may have several numbers: alternatives */
     uint32_t number;
@@ -44,6 +46,8 @@ struct log_matcher {
     pcre2_match_context *context;
     int64_t (*cpu_ns)(void); /* NULL: no limit */
     int64_t until_ns;
+    struct log_pattern *own[LOG_MATCHER_SLOTS]; /* owned; NULL: not compiled yet */
+    uint32_t n_uses[LOG_MATCHER_SLOTS];
 };
 
 static int refuse_name(const char *name, struct err *err)
@@ -104,16 +108,18 @@ static pcre2_general_context *new_memory(void)
     return pcre2_general_context_create(grab, release, NULL);
 }
 
-static int compile(const char *filled, pcre2_code **ret, size_t *ret_offset, struct err *err)
+static int compile(const char *filled, uint32_t options, pcre2_code **ret, size_t *ret_offset,
+                   struct err *err)
 {
     pcre2_general_context *memory = new_memory();
     pcre2_compile_context *context = pcre2_compile_context_create(memory);
     (void)pcre2_set_parens_nest_limit(context, NEST_LIMIT); /* always 0 */
     int code = 0;
     PCRE2_SIZE offset = 0;
-    *ret = pcre2_compile((PCRE2_SPTR)filled, PCRE2_ZERO_TERMINATED,
-                         PCRE2_DUPNAMES | PCRE2_NEVER_BACKSLASH_C | PCRE2_USE_OFFSET_LIMIT, &code,
-                         &offset, context);
+    *ret =
+        pcre2_compile((PCRE2_SPTR)filled, PCRE2_ZERO_TERMINATED,
+                      PCRE2_DUPNAMES | PCRE2_NEVER_BACKSLASH_C | PCRE2_USE_OFFSET_LIMIT | options,
+                      &code, &offset, context);
     pcre2_compile_context_free(context);
     pcre2_general_context_free(memory);
     if (*ret == NULL) {
@@ -122,7 +128,6 @@ static int compile(const char *filled, pcre2_code **ret, size_t *ret_offset, str
         *ret_offset = offset;
         return err_set(err, EINVAL, "%s", why);
     }
-    (void)pcre2_jit_compile(*ret, PCRE2_JIT_COMPLETE); /* without it, the same matches, slower */
     return 0;
 }
 
@@ -138,16 +143,20 @@ static int check_shape(const struct log_pattern *p, struct err *err)
     return min_len == 0 ? err_set(err, EINVAL, "it matches an empty line") : 0;
 }
 
-int log_pattern_new(const char *text, struct log_pattern **ret, size_t *ret_offset, struct err *err)
+/* Makes machine code, which takes as long as some dozen matches. Without it the matches are the
+ * same. */
+static void speed_up(struct log_pattern *p)
 {
-    *ret_offset = 0;
-    if (strlen(text) > LOG_PATTERN_MAX) {
-        return err_set(err, EINVAL, "longer than %d bytes", LOG_PATTERN_MAX);
-    }
+    (void)pcre2_jit_compile(p->code, PCRE2_JIT_COMPLETE);
+}
+
+static int new_pattern(const char *text, uint32_t options, struct log_pattern **ret,
+                       size_t *ret_offset, struct err *err)
+{
     _cleanup_(buf_done) struct buf filled = BUF_INIT;
     scan_fill_groups(text, &filled);
     struct log_pattern *p = xnew(struct log_pattern);
-    int r = compile(buf_cstr(&filled), &p->code, ret_offset, err);
+    int r = compile(buf_cstr(&filled), options, &p->code, ret_offset, err);
     if (r < 0) {
         *ret_offset = scan_written_offset(text, *ret_offset);
     }
@@ -162,6 +171,19 @@ int log_pattern_new(const char *text, struct log_pattern **ret, size_t *ret_offs
     }
     *ret = p;
     return 0;
+}
+
+int log_pattern_new(const char *text, struct log_pattern **ret, size_t *ret_offset, struct err *err)
+{
+    *ret_offset = 0;
+    if (strlen(text) > LOG_PATTERN_MAX) {
+        return err_set(err, EINVAL, "longer than %d bytes", LOG_PATTERN_MAX);
+    }
+    const int r = new_pattern(text, 0, ret, ret_offset, err);
+    if (r == 0) {
+        speed_up(*ret);
+    }
+    return r;
 }
 
 void log_pattern_free(struct log_pattern *p)
@@ -202,6 +224,9 @@ struct log_matcher *log_matcher_new(void)
 void log_matcher_free(struct log_matcher *m)
 {
     if (m != NULL) {
+        for (size_t i = 0; i < COUNT_OF(m->own); i++) {
+            log_pattern_free(m->own[i]);
+        }
         pcre2_match_data_free(m->data);
         pcre2_match_context_free(m->context);
         free(m);
@@ -223,18 +248,37 @@ int log_matcher_run(struct log_matcher *m, const struct log_pattern *p, const ch
     return log_matcher_run_plainly(m, p, line, len, ret);
 }
 
-int log_matcher_run_plainly(struct log_matcher *m, const struct log_pattern *p, const char *line,
-                            size_t len, struct log_match *ret)
+/* A match begins at the offset or before it. */
+static void set_limits(struct log_matcher *m, size_t len, size_t offset)
 {
     const size_t steps = LINE_STEPS / (len + 1);
     const uint32_t limit = steps < MATCH_LIMIT ? (uint32_t)steps : MATCH_LIMIT;
-    (void)pcre2_set_match_limit(m->context, limit); /* always 0 */
+    (void)pcre2_set_match_limit(m->context, limit); /* both always return 0 */
+    (void)pcre2_set_offset_limit(m->context, offset);
+}
+
+static void take_groups(struct log_matcher *m, const struct log_pattern *p, const char *line,
+                        uint32_t n, struct log_match *ret)
+{
+    const PCRE2_SIZE *at = pcre2_get_ovector_pointer(m->data);
+    *ret = (struct log_match){.line = line, .matcher = m, .begin = at[0], .end = at[1]};
+    vec_each (const struct numbered, g, &p->groups) {
+        if (g->number < n && at[2 * g->number] != PCRE2_UNSET) {
+            ret->text[g->group] = line + at[2 * g->number];
+            ret->len[g->group] = at[2 * g->number + 1] - at[2 * g->number];
+        }
+    }
+}
+
+int log_matcher_run_plainly(struct log_matcher *m, const struct log_pattern *p, const char *line,
+                            size_t len, struct log_match *ret)
+{
     int n = PCRE2_ERROR_NOMATCH;
     for (size_t at = 0; at <= len && n == PCRE2_ERROR_NOMATCH; at += PLACES) {
         if (at > 0 && m->cpu_ns != NULL && m->cpu_ns() >= m->until_ns) {
             return -ETIME;
         }
-        (void)pcre2_set_offset_limit(m->context, at + PLACES - 1); /* always 0 */
+        set_limits(m, len, at + PLACES - 1);
         n = pcre2_match(p->code, (PCRE2_SPTR)line, len, at, 0, m->data, m->context);
     }
     if (n == PCRE2_ERROR_NOMATCH) {
@@ -243,13 +287,28 @@ int log_matcher_run_plainly(struct log_matcher *m, const struct log_pattern *p, 
     if (n <= 0) {
         return -E2BIG; /* a limit; no other error is possible without UTF */
     }
-    *ret = (struct log_match){.line = line};
-    const PCRE2_SIZE *at = pcre2_get_ovector_pointer(m->data);
-    vec_each (const struct numbered, g, &p->groups) {
-        if (g->number < (uint32_t)n && at[2 * g->number] != PCRE2_UNSET) {
-            ret->text[g->group] = line + at[2 * g->number];
-            ret->len[g->group] = at[2 * g->number + 1] - at[2 * g->number];
-        }
-    }
+    take_groups(m, p, line, (uint32_t)n, ret);
     return 1;
+}
+
+bool log_matcher_find(struct log_matcher *m, unsigned slot, const char *pattern, const char *line,
+                      size_t len, size_t from, struct log_match *ret)
+{
+    struct log_pattern **own = &m->own[slot];
+    if (*own == NULL) {
+        struct err err;
+        size_t offset;
+        const int r = new_pattern(pattern, PCRE2_CASELESS, own, &offset, &err);
+        assert(r == 0); /* tests/logparse/test_suggest.c compiles all */
+        (void)r;
+    }
+    if (++m->n_uses[slot] == MANY_USES) {
+        speed_up(*own);
+    }
+    set_limits(m, len, len);
+    const int n = pcre2_match((*own)->code, (PCRE2_SPTR)line, len, from, 0, m->data, m->context);
+    if (n > 0) {
+        take_groups(m, *own, line, (uint32_t)n, ret);
+    }
+    return n > 0;
 }

@@ -21,14 +21,16 @@ bool log_pattern_has(const struct log_pattern *p, enum log_group group);
 /* Texts that every matching line contains, in this order; *ret_n may be 0. */
 const char *const *log_pattern_literals(const struct log_pattern *p, size_t *ret_n);
 
+struct log_matcher;
 struct log_match {
     const char *line;
+    size_t begin, end;                 /* the part of it that matched */
+    struct log_matcher *matcher;       /* that found it */
     const char *text[LOG_GROUP_COUNT]; /* into the line; NULL if the group took no part */
     size_t len[LOG_GROUP_COUNT];
 };
 
 /* What matching needs in addition to the pattern; not to be shared by threads. */
-struct log_matcher;
 struct log_matcher *log_matcher_new(void);
 void log_matcher_free(struct log_matcher *m);
 /* Matching ends when `cpu_ns` returns until_ns or more. NULL removes the limit. */
@@ -40,3 +42,9 @@ int log_matcher_run(struct log_matcher *m, const struct log_pattern *p, const ch
 /* The same without looking for the pattern's longest literal first: slower, for tests. */
 int log_matcher_run_plainly(struct log_matcher *m, const struct log_pattern *p, const char *line,
                             size_t len, struct log_match *ret);
+
+/* Finds a pattern of this program's own from a place of the line on, without regard to case and
+ * without a limit of its length. Each matcher compiles it once, by its number `slot`. */
+#define LOG_MATCHER_SLOTS 40
+bool log_matcher_find(struct log_matcher *m, unsigned slot, const char *pattern, const char *line,
+                      size_t len, size_t from, struct log_match *ret);

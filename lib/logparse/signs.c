@@ -86,29 +86,25 @@ const struct log_sign *log_signs_find(struct log_signs *s, bool is_step, const c
 }
 
 struct search {
-    struct log_lines lines;
     struct log_signs *signs;
     const struct log_sign *found;
     struct log_quote at;
 };
 
-static void on_line(void *ctx, const char *line, size_t len)
+static void on_line(void *ctx, uint64_t number, const char *line, size_t len)
 {
     struct search *s = ctx;
     const struct log_sign *sign = log_signs_find(s->signs, false, line, len);
     if (sign != NULL && (s->found == NULL || sign > s->found)) { /* the later ones say more */
         s->found = sign;
-        log_quote_put(&s->at, s->lines.number, line, len);
+        log_quote_put(&s->at, number, line, len);
     }
 }
 
 char *log_signs_in(const char *text, size_t len)
 {
     struct search s = {.signs = log_signs_new()};
-    log_lines_init(&s.lines, on_line, &s);
-    log_lines_feed(&s.lines, text, len);
-    log_lines_end(&s.lines);
-    log_lines_done(&s.lines);
+    log_lines_each(text, len, on_line, &s);
     char *said = s.found == NULL ? NULL
                                  : xasprintf("line %llu: %s: %s", (unsigned long long)s.at.number,
                                              s.found->says, s.at.text);

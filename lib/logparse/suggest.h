@@ -1,5 +1,6 @@
-/* A rule made from the line of an output that looks most like a throughput or a step time: a number
- * with a label or a unit, or a table with such a column. The rule was tried on the output. Pure. */
+/* What to make of an output for which no rule is known: its lines are read once, lines that differ
+ * in their numbers only are one group, and a group with a number that words name as a figure gives
+ * a rule. The rule is tried on the output, and the pace of the lines decides between rules. Pure. */
 #pragma once
 
 #include <stddef.h>
@@ -7,6 +8,7 @@
 
 #include "base/buf.h"
 #include "logparse/guess.h"
+#include "logparse/miss.h"
 
 struct log_suggestion {
     uint64_t number;        /* the line's, from 1 */
@@ -15,11 +17,23 @@ struct log_suggestion {
 };
 /* Each suggested rule begins with this. */
 #define LOG_SUGGESTED "{lines: [{kind: Step, "
-/* Appends a text as a pattern that matches it, with any number of blanks for some. */
-void log_put_literal(struct buf *out, const char *text, size_t len);
 /* Appends a pattern as YAML in single quotes has it. */
 void log_put_quoted(struct buf *out, const char *pattern);
 /* Appends the rule as `log` of a system has it: "{lines: [{kind: Step, pattern: '...'}]}".
  * Returns -ENOENT and appends nothing if no line is surely a figure. */
 int log_suggest_rule(const char *text, size_t len, const struct log_parser_params *who,
                      struct log_suggestion *ret, struct buf *out);
+/* The first line of the largest group, or the one with most numbers if all lines differ. Its number
+ * is 0 if no line has a number. */
+struct log_quote log_commonest_line(const char *text, size_t len);
+
+/* Advice is given of the last bytes of an output. */
+#define LOG_ADVICE_BYTES 65536
+/* Appends several lines, each with its newline, that follow those of log_parser_explain: a shipped
+ * rule that reads the output, or one made from one of its lines. `who` is as for log_guess_rule;
+ * its rule is the one that missed, or NULL. */
+void log_advise(const char *text, size_t len, const struct log_parser_params *who, struct buf *out);
+/* The same for the output of a replica that should have written records: why it wrote none, in one
+ * line, the output's last lines, and the advice. */
+void log_explain_unread(const char *text, size_t len, const struct log_parser_params *who,
+                        struct buf *out);

@@ -6,7 +6,7 @@
 
 #include "base/ascii.h"
 #include "base/vec_walk.h"
-#include "logparse/number_role.h"
+#include "logparse/words.h"
 
 #define NS_PER_S 1e9
 #define COUNT_MAX 9e15 /* whole numbers are exact in a double up to here */
@@ -46,8 +46,8 @@ static bool may_be_cut(enum log_group group, const struct log_match *match)
     const char *text = match->text[group];
     size_t begin;
     return ascii_is_digit(*text) &&
-           number_role_may_be_cut(match->line, (size_t)(text - match->line), match->len[group],
-                                  &begin) &&
+           log_may_be_cut(match->matcher, match->line, (size_t)(text - match->line),
+                          match->len[group], &begin) &&
            !array_any(match->text, LOG_GROUP_COUNT, it, *it == match->line + begin);
 }
 

@@ -5,7 +5,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "logparse/advice.h"
+#include "logparse/suggest.h"
 
 struct log_reader {
     struct log_parser *parser;

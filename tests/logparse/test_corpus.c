@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-#include "logparse/advice.h"
+#include "logparse/suggest.h"
 #include "logparse/suggest.h"
 
 #define BATCH 32
@@ -134,10 +134,11 @@ TEST(the_reason_of_a_doubt)
     static const char log[] = "loading\nstep 10 throughput: 4096.5\n";
     _cleanup_(buf_done) struct buf out = BUF_INIT;
     log_advise(log, strlen(log), &who, &out);
-    assert_string_equal(buf_cstr(&out),
-                        "line 2 of the output seems to have a rate, but it does not say of what: "
-                        "samples, tokens, words or steps\n"
-                        "no number has a known unit; if 4096.5 in line 2 is the samples a second, "
-                        "write in the system:\n"
-                        "  log: {lines: [{kind: Step, pattern: 'throughput: +(?<rate>)'}]}\n");
+    assert_string_equal(
+        buf_cstr(&out),
+        "line 2 of the output seems to have a rate, but it does not say of what: "
+        "samples, tokens, words or steps\n"
+        "no number has a known unit; if 4096.5 in line 2 is the samples a second, "
+        "write in the system:\n"
+        "  log: {lines: [{kind: Step, pattern: '(?<!\\w)throughput: +(?<rate>)'}]}\n");
 }

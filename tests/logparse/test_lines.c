@@ -2,11 +2,26 @@
 #include "tests/test.h"
 #include "logparse/lines.h"
 
-static void on_line(void *ctx, const char *line, size_t len)
+static void on_line(void *ctx, uint64_t number, const char *line, size_t len)
 {
     struct buf *out = ctx;
+    (void)number;
     buf_append(out, line, len);
     buf_putc(out, '|');
+}
+
+static void on_number(void *ctx, uint64_t number, const char *line, size_t len)
+{
+    buf_printf(ctx, "%llu %.*s|", (unsigned long long)number, (int)len, line);
+}
+
+/* Empty lines count, and a carriage return before a newline does not. */
+TEST(lines_have_numbers)
+{
+    static const char text[] = "\n\na\r\n\nb\rc\n\rd";
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
+    log_lines_each(text, sizeof(text) - 1, on_number, &out);
+    assert_string_equal(buf_cstr(&out), "3 a|5 b|6 c|8 d|");
 }
 
 /* Feeds the text in pieces of `piece` bytes, each an exact copy on the heap. */

@@ -85,35 +85,6 @@ TEST(short_numbers_are_exact)
     }
 }
 
-/* As far as a number goes in a line, right or wrong. */
-TEST(lengths)
-{
-    static const struct {
-        const char *text;
-        size_t len;
-    } rows[] = {
-        {"1'234.5 img/s", 7},
-        {"1,2,3 x", 5},
-        {"12, x", 2},
-        {"1.25 k img/s", 6},
-        {"1.25 k", 4},
-        {"1.25 k img", 4},
-        {"1.25 k img per s", 6},
-        {"12 GB/s", 2},
-        {"12GB", 2},
-        {"12B/s", 2},
-        {"43.2K tok/s", 5},
-        {"1e+3", 4},
-        {"1e+x", 1},
-        {"1\u202f234 x", 7},
-        {"5 T 12", 1},
-    };
-    for (size_t i = 0; i < N_ROWS(rows); i++) {
-        print_message("# row '%s'\n", rows[i].text);
-        assert_int_equal(log_number_len(rows[i].text, strlen(rows[i].text)), rows[i].len);
-    }
-}
-
 TEST(clocks)
 {
     double s;

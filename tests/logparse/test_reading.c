@@ -174,22 +174,24 @@ TEST(evaluations_and_preparation_by_their_words)
         "100%|##| 9912422/9912422 [00:00<00:00, 38104236.11it/s]",
         "Packing train dataset: 9 examples [00:05, 2183.1 examples/s]",
     };
+    struct log_matcher *m = log_matcher_new();
     for (size_t i = 0; i < N_ROWS(evaluations); i++) {
         print_message("# %s\n", evaluations[i]);
-        assert_true(log_is_evaluation(evaluations[i], strlen(evaluations[i])));
+        assert_true(log_is_evaluation(m, evaluations[i], strlen(evaluations[i])));
     }
     static const char named[] = "DLL - (0, 1) train_items_per_sec : 9 val_items_per_sec : 8";
-    assert_true(log_is_evaluation_at(named, sizeof(named) - 2));
-    assert_false(log_is_evaluation_at(named, (size_t)(strchr(named, '9') - named)));
+    assert_true(log_is_evaluation_at(m, named, sizeof(named) - 2));
+    assert_false(log_is_evaluation_at(m, named, (size_t)(strchr(named, '9') - named)));
     for (size_t i = 0; i < N_ROWS(steps); i++) {
         print_message("# %s\n", steps[i]);
-        assert_false(log_is_evaluation(steps[i], strlen(steps[i])));
-        assert_false(log_is_preparation(steps[i], strlen(steps[i])));
+        assert_false(log_is_evaluation(m, steps[i], strlen(steps[i])));
+        assert_false(log_is_preparation(m, steps[i], strlen(steps[i])));
     }
     for (size_t i = 0; i < N_ROWS(preparations); i++) {
         print_message("# %s\n", preparations[i]);
-        assert_true(log_is_preparation(preparations[i], strlen(preparations[i])));
+        assert_true(log_is_preparation(m, preparations[i], strlen(preparations[i])));
     }
+    log_matcher_free(m);
 }
 
 static void check_spans(const struct log_reading *r, const char *expected)
