@@ -2,6 +2,7 @@
 #include "logparse/suggest.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,28 +10,18 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/vec_walk.h"
-#include "logparse/lines.h"
+#include "logparse/shapes.h"
 #include "logparse/words.h"
 
-#define MAX_GROUPS 2048
 #define MAX_PIECES 3
 #define MAX_COLUMNS 64
 #define MAX_TRIED 8         /* rules that are tried on the output */
 #define NUMBERED_LINES 3    /* fewer have no time between them that is worth a rule */
 #define FIELD "[-+.\\deE]+" /* matches a number in a table, but not the name in its first line */
 
-/* Lines that differ in their numbers only. */
-struct group {
-    uint64_t shape, n, number; /* a hash, the number of lines, the number of the first line */
-    unsigned n_numbers;
-    bool is_preparation;
-    char *line; /* the first one; owned */
-    size_t len, prefix;
-};
-
 /* A rule that may read a group. */
 struct candidate {
-    const struct group *group;
+    const struct shape *group;
     const struct log_meaning *meaning;
     bool is_mean;
     unsigned score; /* 0 if it is in doubt */
@@ -40,78 +31,10 @@ struct candidate {
 
 struct output {
     struct log_matcher *m;
-    VEC(struct group) groups;
-    struct buf shape;           /* of the line that is read */
+    bool is_file; /* only the lines say when they were printed */
+    struct shapes shapes;
     VEC(struct candidate) list; /* the best one first */
-    uint64_t n_lines, n_numbered;
-    char *numbered; /* a pattern of lines that number their steps; owned; NULL if none does */
 };
-
-/* ---- groups ---- */
-
-/* The length of what begins with a digit and looks like one number. */
-static size_t number_len(const char *line, size_t len)
-{
-    size_t n = 1;
-    while (n < len && (ascii_is_digit(line[n]) || (strchr(".,:'_", line[n]) != NULL &&
-                                                   n + 1 < len && ascii_is_digit(line[n + 1])))) {
-        n++;
-    }
-    return n;
-}
-
-static unsigned read_shape(const char *line, size_t len, struct buf *out)
-{
-    unsigned n = 0;
-    buf_clear(out);
-    for (size_t i = 0; i < len; i++) {
-        if (ascii_is_digit(line[i])) {
-            i += number_len(line + i, len - i) - 1;
-            buf_putc(out, '#');
-            n++;
-        } else if (ascii_is_letter(line[i])) {
-            buf_putc(out, line[i]);
-        }
-    }
-    return n;
-}
-
-/* Makes room: the groups of one line go. */
-static void drop_singles(struct output *o)
-{
-    size_t n = 0;
-    vec_each (struct group, g, &o->groups) {
-        if (g->n > 1) {
-            o->groups.items[n++] = *g;
-        } else {
-            free(g->line);
-        }
-    }
-    o->groups.len = n;
-}
-
-static void on_line(void *ctx, uint64_t number, const char *line, size_t len)
-{
-    struct output *o = ctx;
-    int64_t rank;
-    const size_t prefix = log_prefix_len(line, len, &rank);
-    const bool is_preparation = log_is_preparation(o->m, line + prefix, len - prefix);
-    const unsigned n_numbers = read_shape(line + prefix, len - prefix, &o->shape);
-    const uint64_t shape = is_preparation ? 0 : str_hash(buf_cstr(&o->shape), o->shape.len);
-    struct group *g = vec_find(&o->groups, it, it->shape == shape);
-    o->n_lines++;
-    if (g != NULL) {
-        g->n++;
-        return;
-    }
-    if (o->groups.len == MAX_GROUPS) {
-        drop_singles(o);
-    }
-    if (o->groups.len < MAX_GROUPS) {
-        *vec_push(&o->groups) = (struct group){
-            shape, 1, number, n_numbers, is_preparation, xstrndup(line, len), len, prefix};
-    }
-}
 
 /* ---- patterns ---- */
 
@@ -139,7 +62,7 @@ static void put_text(struct buf *out, const char *line, size_t from, size_t to)
         const bool is_number = ascii_is_digit(line[i]) && (i == 0 || !ascii_is_letter(line[i - 1]));
         if (is_number) {
             buf_puts(out, "[-+.,:\\w]+?");
-            i += number_len(line + i, to - i) - 1;
+            i += shape_number_len(line + i, to - i) - 1;
         } else if (line[i] == ' ' || line[i] == '\t') {
             const bool is_in_bracket = i > 0 && strchr("[(|/", line[i - 1]) != NULL;
             while (i + 1 < to && (line[i + 1] == ' ' || line[i + 1] == '\t')) {
@@ -191,11 +114,11 @@ static bool takes(struct log_matcher *m, const char *text, const char *line, siz
 
 /* Owned; NULL if no pattern takes these numbers and no others. */
 static char *pattern_of(struct log_matcher *m, const char *line, size_t len,
-                        const struct piece *pieces, size_t n)
+                        const struct piece *pieces, size_t n, bool is_whole)
 {
-    for (int is_whole = 0; is_whole < 2; is_whole++) {
+    for (int i = is_whole ? 1 : 0; i < 2; i++) {
         struct buf out = BUF_INIT;
-        put_pattern(&out, line, pieces, n, is_whole == 1);
+        put_pattern(&out, line, pieces, n, i == 1);
         if (takes(m, buf_cstr(&out), line, len, pieces, n)) {
             return buf_take(&out);
         }
@@ -228,13 +151,14 @@ struct figure {
 #define MAX_FIGURES 32
 
 static size_t find_meanings(struct log_matcher *m, const char *line, size_t len, bool is_sure,
-                            bool is_mean, struct figure *ret)
+                            bool is_mean, bool has_step, struct figure *ret)
 {
     struct log_match match;
     size_t n = 0;
     for (size_t i = 0; i < log_meaning_count && n < MAX_FIGURES; i++) {
         const struct log_meaning *it = &log_meanings[i];
-        if ((it->score > 0) == is_sure && log_find_meaning(m, it, line, len, &match)) {
+        if ((it->score > 0) == is_sure && (has_step || !it->needs_step) &&
+            log_find_meaning(m, it, line, len, &match)) {
             ret[n++] = (struct figure){it, is_mean, piece_of(&match, it->group)};
         }
     }
@@ -243,21 +167,22 @@ static size_t find_meanings(struct log_matcher *m, const char *line, size_t len,
 
 /* What may be the figure of a line. Means count if the line has nothing else, and what is in doubt
  * if it has no mean either. */
-static size_t find_figures(struct log_matcher *m, const char *line, size_t len, struct figure *ret)
+static size_t find_figures(struct log_matcher *m, const char *line, size_t len, bool has_step,
+                           struct figure *ret)
 {
     _cleanup_(freep) char *named = xstrndup(line, len);
     log_hide_names(m, named, len);
     _cleanup_(freep) char *plain = xstrndup(named, len);
     log_hide_means(m, plain, len);
-    size_t n = find_meanings(m, plain, len, true, false, ret);
-    n = n > 0 ? n : find_meanings(m, named, len, true, true, ret);
-    return n > 0 ? n : find_meanings(m, named, len, false, false, ret);
+    size_t n = find_meanings(m, plain, len, true, false, has_step, ret);
+    n = n > 0 ? n : find_meanings(m, named, len, true, true, has_step, ret);
+    return n > 0 ? n : find_meanings(m, named, len, false, false, has_step, ret);
 }
 
-static void add_candidate(struct output *o, const struct group *g, const struct figure *f,
+static void add_candidate(struct output *o, const struct shape *g, const struct figure *f,
                           size_t n_pieces, char *pattern)
 {
-    const unsigned sure = f->meaning->score == 0 ? 0 : f->is_mean ? 1 : f->meaning->score;
+    const unsigned sure = f->meaning->score == 0 ? 0 : f->is_mean ? 2 : f->meaning->score;
     if (pattern != NULL) {
         *vec_push(&o->list) = (struct candidate){
             .group = g,
@@ -270,58 +195,114 @@ static void add_candidate(struct output *o, const struct group *g, const struct 
     }
 }
 
-/* The first line of a table with names between its marks, of which one says that it is a figure. */
-static bool read_header(struct output *o, const struct group *g, char mark)
+/* The first line of a table with names between its marks, of which one says that it is a figure.
+ * The names are read as if each had the value 1. */
+static bool read_header(struct output *o, const struct shape *g, char mark)
 {
-    struct figure best = {0}, found[MAX_FIGURES];
-    _cleanup_(buf_done) struct buf pattern = BUF_INIT;
+    struct figure found[MAX_FIGURES];
+    struct log_match match;
+    _cleanup_(buf_done) struct buf names = BUF_INIT, pattern = BUF_INIT;
     const char *at = g->line + g->prefix, *const end = g->line + g->len;
-    size_t n = 0, n_pieces = 1, n_steps = 0, n_losses = 0, best_at = 0;
-    const char *groups[MAX_COLUMNS];
+    size_t ends[MAX_COLUMNS], n = 0, n_pieces = 0;
     for (; at <= end && n < MAX_COLUMNS; n++) {
         const char *next = memchr(at, mark, (size_t)(end - at));
         next = next == NULL ? end : next;
-        if (at == end || !ascii_is_letter(at[at[0] == '"'])) {
-            return false;
+        if (at == end || !ascii_is_letter(at[at[0] == '"']) ||
+            array_any(at, (size_t)(next - at), c,
+                      strchr("|:=", *c) != NULL ||
+                          (ascii_is_digit(*c) && !ascii_is_alnum(c[-1])))) {
+            return false; /* it has numbers itself */
         }
-        _cleanup_(freep) char *name = xasprintf("%.*s: 1", (int)(next - at), at);
-        const size_t len = strlen(name);
-        struct log_match match;
-        groups[n] = NULL;
-        if (strcspn(name, "0123456789") < len - 1) {
-            return false;
-        }
-        if (log_find_step(o->m, name, len, &match) && n_steps++ == 0) {
-            groups[n] = log_group_names[LOG_STEP];
-        } else if (log_find_loss(o->m, name, len, &match) && n_losses++ == 0) {
-            groups[n] = log_group_names[LOG_LOSS];
-        } else if (find_figures(o->m, name, len, found) > 0 &&
-                   found[0].meaning->score > (best.meaning == NULL ? 0 : best.meaning->score)) {
-            best = found[0];
-            best_at = n;
-        }
+        buf_printf(&names, "%.*s: 1 | ", (int)(next - at), at);
+        ends[n] = names.len;
         at = next + 1;
     }
-    if (n < 2 || best.meaning == NULL || (best.meaning->needs_step && n_steps == 0)) {
+    const bool has_step = log_find_step(o->m, names.data, names.len, &match);
+    const size_t step = has_step ? (size_t)(match.text[LOG_STEP] - match.line) : SIZE_MAX;
+    const bool has_loss = log_find_loss(o->m, names.data, names.len, &match);
+    const size_t loss = has_loss ? (size_t)(match.text[LOG_LOSS] - match.line) : SIZE_MAX;
+    if (n < 2 || find_figures(o->m, names.data, names.len, has_step, found) == 0 ||
+        found[0].meaning->score == 0) {
         return false;
     }
-    groups[best_at] = log_group_names[best.meaning->group];
     for (size_t i = 0; i < n; i++) {
+        const size_t begin = i == 0 ? 0 : ends[i - 1], figure = found[0].piece.number;
+        const int group = figure >= begin && figure < ends[i] ? (int)found[0].meaning->group
+                          : step >= begin && step < ends[i]   ? LOG_STEP
+                          : loss >= begin && loss < ends[i]   ? LOG_LOSS
+                                                              : -1;
         buf_putc(&pattern, i == 0 ? '^' : mark);
-        if (groups[i] == NULL) {
+        if (group < 0) {
             buf_printf(&pattern, "[^%c]*", mark);
         } else {
-            buf_printf(&pattern, "(?<%s>" FIELD ")", groups[i]);
+            buf_printf(&pattern, "(?<%s>" FIELD ")", log_group_names[group]);
             n_pieces++;
         }
     }
     buf_putc(&pattern, '$');
-    best.piece = (struct piece){0};
-    add_candidate(o, g, &best, n_pieces - 1, buf_take(&pattern));
+    found[0].piece = (struct piece){0};
+    add_candidate(o, g, &found[0], n_pieces, buf_take(&pattern));
     return true;
 }
 
-static void read_group(struct output *o, const struct group *g)
+/* The number of the step, by words or because a number with a name rises steadily. */
+static bool find_step(struct output *o, const struct shape *g, struct piece *ret,
+                      bool *ret_is_named)
+{
+    const char *line = g->line + g->prefix;
+    const size_t len = g->len - g->prefix;
+    struct log_match match;
+    *ret_is_named = log_find_step(o->m, line, len, &match);
+    if (*ret_is_named) {
+        *ret = piece_of(&match, LOG_STEP);
+        return true;
+    }
+    _cleanup_(freep) char *named = xstrndup(line, len);
+    log_hide_names(o->m, named, len);
+    bool is_steady = false;
+    for (size_t from = 0;
+         g->n > NUMBERED_LINES && !is_steady && log_find_index(o->m, named, len, from, &match);
+         from = match.end) {
+        *ret = piece_of(&match, LOG_STEP);
+        (void)shape_rise(g, ret->number, &is_steady);
+    }
+    *ret = is_steady ? *ret : (struct piece){0};
+    return is_steady;
+}
+
+/* The time between lines with a number that counts steps. A position may count steps, not each of
+ * which is logged, or samples. */
+static const struct log_meaning by_time = {NULL, LOG_STEP, UNIT_SAMPLES, 1, false, NULL};
+static const struct log_meaning by_position = {NULL, LOG_STEP, UNIT_SAMPLES, 0, false, NULL};
+
+/* The rule has the words before and after the number, and the time of a line of a file. */
+static void add_numbered(struct output *o, const struct shape *g, struct piece step)
+{
+    const char *line = g->line + g->prefix;
+    const size_t len = g->len - g->prefix;
+    const bool is_position = line[step.end - 1] == '/';
+    bool is_steady;
+    const bool is_doubtful = is_position && shape_rise(g, step.number, &is_steady) != 1;
+    size_t end = step.end;
+    while (end < len && !ascii_is_digit(line[end])) {
+        end++;
+    }
+    while (end > step.end && !ascii_is_letter(line[end - 1])) {
+        end--;
+    }
+    step.end = end;
+    char *pattern = pattern_of(o->m, line, len, &step, 1, is_position);
+    if (o->is_file && pattern != NULL && pattern[0] != '^') {
+        char *stamped = xasprintf("(?<stamp>).*?%s", pattern);
+        const bool has_stamp = takes(o->m, stamped, line, len, &step, 1);
+        free(has_stamp ? pattern : stamped);
+        pattern = has_stamp ? stamped : pattern;
+    }
+    const struct figure f = {is_doubtful ? &by_position : &by_time, false, step};
+    add_candidate(o, g, &f, 1, pattern);
+}
+
+static void read_group(struct output *o, const struct shape *g)
 {
     const char *line = g->line + g->prefix;
     const size_t len = g->len - g->prefix;
@@ -332,30 +313,28 @@ static void read_group(struct output *o, const struct group *g)
         read_header(o, g, ';') || read_header(o, g, '\t') || g->n_numbers == 0) {
         return;
     }
-    if (log_find_step(o->m, line, len, &match)) {
-        step = piece_of(&match, LOG_STEP);
-        o->n_numbered += g->n;
-        free(o->numbered);
-        o->numbered = pattern_of(o->m, line, len, &step, 1);
+    bool is_named;
+    if (find_step(o, g, &step, &is_named) && g->n >= NUMBERED_LINES) {
+        add_numbered(o, g, step);
     }
     if (log_find_loss(o->m, line, len, &match)) {
         loss = piece_of(&match, LOG_LOSS);
     }
-    const size_t n_figures = find_figures(o->m, line, len, figures);
+    const size_t n_figures = find_figures(o->m, line, len, step.number_len > 0, figures);
     for (size_t i = 0; i < n_figures; i++) {
         const struct figure *f = &figures[i];
+        if (f->meaning->score == 0 && f->meaning->doubt == NULL && g->n == 1) {
+            continue; /* a number in prose */
+        }
         struct piece pieces[MAX_PIECES] = {f->piece};
         size_t n = 1;
-        if (f->meaning->needs_step && step.number_len == 0) {
-            continue; /* the time of anything */
-        }
-        if (f->meaning->score > 0 && step.number_len > 0) {
+        if (f->meaning->score > 0 && step.number_len > 0 && (is_named || f->meaning->needs_step)) {
             add_piece(pieces, &n, &step);
         }
         if (f->meaning->score > 0 && loss.number_len > 0) {
             add_piece(pieces, &n, &loss);
         }
-        add_candidate(o, g, f, n, pattern_of(o->m, line, len, pieces, n));
+        add_candidate(o, g, f, n, pattern_of(o->m, line, len, pieces, n, false));
     }
 }
 
@@ -373,12 +352,13 @@ static int compare(const void *a, const void *b)
 static void output_read(struct output *o, const char *text, size_t len)
 {
     *o = (struct output){.m = log_matcher_new()};
-    log_lines_each(text, len, on_line, o);
+    shapes_read(&o->shapes, o->m, text, len);
 }
 
-static void find_candidates(struct output *o)
+static void find_candidates(struct output *o, const struct log_parser_params *who)
 {
-    vec_each (const struct group, g, &o->groups) {
+    o->is_file = who->arrivals == NULL;
+    vec_each (const struct shape, g, &o->shapes.list) {
         read_group(o, g);
     }
     if (o->list.len > 0) {
@@ -393,12 +373,7 @@ static void output_done(struct output *o)
         free(c->value);
     }
     vec_done(&o->list);
-    vec_each (struct group, g, &o->groups) {
-        free(g->line);
-    }
-    vec_done(&o->groups);
-    free(o->numbered);
-    buf_done(&o->shape);
+    shapes_done(&o->shapes);
     log_matcher_free(o->m);
 }
 
@@ -422,7 +397,11 @@ static void put_rule(struct buf *out, const struct candidate *c)
     if (unit != UNIT_SAMPLES) {
         buf_printf(out, "unit: %s, ", summary_unit_names[unit]);
     }
-    buf_puts(out, c->is_mean ? "aggregate: Last, pattern: " : "pattern: ");
+    buf_puts(out, c->is_mean                   ? "aggregate: Last, "
+                  : c->meaning == &by_time     ? "from: TimeStamps, "
+                  : c->meaning == &by_position ? "from: TimeStamps, each: 1, "
+                                               : "");
+    buf_puts(out, "pattern: ");
     log_put_quoted(out, c->pattern);
     buf_puts(out, "}]}");
 }
@@ -457,7 +436,7 @@ static int choose(const struct output *o, const char *text, size_t len,
         _cleanup_(buf_done) struct buf rule = BUF_INIT;
         struct log_guess guess;
         if (is_doubtful && c->meaning->doubt == NULL) {
-            break;
+            continue;
         }
         put_rule(&rule, c);
         const int r = try_rule(buf_cstr(&rule), text, len, who, &guess);
@@ -483,7 +462,7 @@ int log_suggest_rule(const char *text, size_t len, const struct log_parser_param
 {
     struct output o;
     output_read(&o, text, len);
-    find_candidates(&o);
+    find_candidates(&o, who);
     const int r = choose(&o, text, len, who, ret, out);
     output_done(&o);
     return r;
@@ -493,9 +472,9 @@ struct log_quote log_commonest_line(const char *text, size_t len)
 {
     struct output o;
     struct log_quote quote = {0};
-    const struct group *best = NULL;
+    const struct shape *best = NULL;
     output_read(&o, text, len);
-    vec_each (const struct group, g, &o.groups) {
+    vec_each (const struct shape, g, &o.shapes.list) {
         const bool is_larger = best == NULL || g->n > best->n ||
                                (g->n == 1 && best->n == 1 && g->n_numbers > best->n_numbers);
         best = g->n_numbers > 0 && is_larger ? g : best;
@@ -536,24 +515,30 @@ static void put_found(const struct log_guess *guess, struct buf *out)
 /* What may be measured of an output of which no line states a rate that is known. */
 static void put_likely(const struct output *o, struct buf *out)
 {
-    const struct candidate *c = o->list.len == 0 ? NULL : o->list.items;
-    if (o->n_numbered >= NUMBERED_LINES && o->numbered != NULL) {
-        buf_puts(out,
-                 "its lines number their steps, so the time between them is a figure; write in "
-                 "the system:\n  log: {lines: [{kind: Step, from: TimeStamps, pattern: ");
-        log_put_quoted(out, o->numbered);
-        buf_puts(out, "}]}\n");
-    } else if (c != NULL) {
-        buf_printf(out,
-                   "no number has a known unit; if %s in line %llu is the samples a second, write "
-                   "in the system:\n  log: ",
-                   c->value, (unsigned long long)c->group->number);
-        put_rule(out, c);
-        buf_putc(out, '\n');
-    } else if (o->n_lines > 0) {
+    const struct candidate *numbered = vec_find(&o->list, it, it->meaning->group == LOG_STEP);
+    const struct candidate *c = numbered != NULL ? numbered : o->list.items;
+    if (c == NULL && o->shapes.list.len == 0) {
+        return; /* it printed nothing */
+    }
+    if (c == NULL) {
         buf_puts(out, "no line has a number that could be a figure; print one a step, for example "
                       "'step 7: 123.4 samples/s'\n");
+        return;
     }
+    const bool is_position = c->meaning == &by_position;
+    buf_puts(out, numbered != NULL
+                      ? "its lines are numbered, so the time between them is a figure; "
+                  : c->meaning->group == LOG_RATE ? "no number has a known unit; "
+                                                  : "it is not known what took its time; ");
+    if (c->meaning != &by_time) {
+        buf_printf(out, "if %s in line %llu %s, ", c->value, (unsigned long long)c->group->number,
+                   is_position                     ? "counts samples"
+                   : c->meaning->group == LOG_RATE ? "is the samples a second"
+                                                   : "is the time of a step");
+    }
+    buf_puts(out, "write in the system:\n  log: ");
+    put_rule(out, c);
+    buf_puts(out, is_position ? "\nif it counts steps, leave out 'each: 1'\n" : "\n");
 }
 
 /* Does the rule, if one missed, read no line at all? */
@@ -572,7 +557,7 @@ static void put_suggestion(const char *text, size_t len, const struct log_parser
     struct log_suggestion s;
     struct output o;
     output_read(&o, text, len);
-    find_candidates(&o);
+    find_candidates(&o, who);
     if (choose(&o, text, len, who, &s, &rule) == 0) {
         buf_puts(out, "a rule for such lines could be (it reads ");
         put_found(&s.guess, out);
@@ -621,16 +606,17 @@ void log_advise(const char *text, size_t len, const struct log_parser_params *wh
 void log_explain_unread(const char *text, size_t len, const struct log_parser_params *who,
                         struct buf *out)
 {
+    _cleanup_(buf_done) struct buf last = BUF_INIT;
     struct log_guess guess;
-    size_t tail_len = len;
-    const char *tail = tail_of(text, &tail_len);
-    const int r = log_guess_rule(tail, tail_len, who, &guess);
+    log_miss_put_tail(text, len, &last);
+    text = tail_of(text, &len);
+    const int r = log_guess_rule(text, len, who, &guess);
     put_shipped(&guess, r, out);
-    buf_puts(out, len == 0       ? "it printed nothing; " BUFFERED "\n"
+    buf_puts(out, last.len == 0  ? "it printed nothing; " BUFFERED "\n"
                   : r == -ENOENT ? "no line of its output is a figure that is known\n"
                                  : "");
-    log_miss_put_tail(text, len, out);
-    if (len > 0 && (r == -ENOENT || guess.unit == UNIT_RUNS)) {
-        put_suggestion(tail, tail_len, who, r != -ENOENT, out);
+    buf_puts(out, buf_cstr(&last));
+    if (r == -ENOENT || guess.unit == UNIT_RUNS) {
+        put_suggestion(text, len, who, r != -ENOENT, out);
     }
 }

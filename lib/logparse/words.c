@@ -109,6 +109,10 @@ const char *const log_use_names[LOG_USE_COUNT] = {
 #define BANDWIDTH "(?<!" TEXT ")(?=" TEXT "*?(?:bw|bandwidth))" TEXT "*?"
 #define OPTIONAL_S "(?: ?(?:" SECONDS ")(?![a-z_/]))?+" NO_UNIT
 
+/* "step 7: 0.25 s" with a hidden number, and a time of which nothing says what it is. */
+#define AFTER_STEP(unit, group) "\\x01[:,)\\]| -]*" NUMBER(group) UNIT(unit) "[ .]*$"
+#define TIME_OF_ALL(unit, group) "(?:[a-z][^\\d]{0,20})?" NUMBER(group) UNIT(unit)
+
 static const char of_what[] = "it does not say of what: samples, tokens, words or steps";
 static const char of_device[] = "it is of one device, and a process may have several";
 static const char of_which[] = "its unit is between two numbers and may be of either";
@@ -135,6 +139,8 @@ const struct log_meaning log_meanings[] = {
     {ANY_TIME(UNIT(MILLISECONDS), "step_ms"), LOG_STEP_MS, UNIT_SAMPLES, 2, true, NULL},
     {ANY_TIME(UNIT(MICROSECONDS), "step_us"), LOG_STEP_US, UNIT_SAMPLES, 2, true, NULL},
     {ANY_TIME(OPTIONAL_S, "step_s"), LOG_STEP_S, UNIT_SAMPLES, 2, true, NULL},
+    {AFTER_STEP(MILLISECONDS, "step_ms"), LOG_STEP_MS, UNIT_SAMPLES, 2, true, NULL},
+    {AFTER_STEP(SECONDS, "step_s"), LOG_STEP_S, UNIT_SAMPLES, 2, true, NULL},
     {NUMBER("rate") " ?[a-z]+" PER "(?:" SECONDS ")" PER_DEVICE "|(?<![\\w/.])(?=" LABEL
                     "(?:/|_per_)(?:" SECONDS ")(?![a-z]))" LABEL "?(?:" DEVICES
                     ")" LABEL GAP NUMBER("rate"),
@@ -145,7 +151,10 @@ const struct log_meaning log_meanings[] = {
          "rate") "(?: ?(?!mb|gb|kb)[a-z]+)?(?:/| per | a | each )(?:" SECONDS ")(?![a-z])|"
                  "(?<![\\w/])[\\w/]*(?:speed|/s)" GAP NUMBER("rate"),
      LOG_RATE, UNIT_SAMPLES, 0, false, of_what},
-    {"[a-z][^\\d]{0,20}" NUMBER("rate"), LOG_RATE, UNIT_SAMPLES, 0, false, NULL},
+    {TIME_OF_ALL(MILLISECONDS, "step_ms"), LOG_STEP_MS, UNIT_SAMPLES, 0, false, NULL},
+    {TIME_OF_ALL(SECONDS, "step_s"), LOG_STEP_S, UNIT_SAMPLES, 0, false, NULL},
+    {"[a-z][^\\d]{0,20}" NUMBER("rate") "(?! ?[gmk]?i?b(?![a-z]))", LOG_RATE, UNIT_SAMPLES, 0,
+     false, NULL},
 };
 const size_t log_meaning_count = COUNT_OF(log_meanings);
 
@@ -161,6 +170,7 @@ enum question {
     STEP_BY_NAME,
     STEP_OF_ALL,
     LOSS,
+    INDEX,
     OTHER_NUMBER,
     MEAN,
     QUESTION_COUNT, /* the meanings follow */
@@ -185,6 +195,7 @@ static const char *const questions[QUESTION_COUNT] = {
     [STEP_OF_ALL] = "(?<!\\w)(?!(?:train|training|info)\\b)[a-z]" LABEL GAP
                     "\\d[\\d.,]*(*SKIP)(*F)|" NUMBER("step") " ?/(?= *\\d+(?![\\d/.-]))",
     [LOSS] = "(?<![\\w/.])(?:train_)?loss" GAP NUMBER("loss"),
+    [INDEX] = "(?<![\\w/.])[a-z]+" GAP WHOLE "(?!" TIME_UNIT ")",
     [OTHER_NUMBER] =
         "(?<![^ \\t=:\"'(\\[,/.~])/[^ \\t]+|\\w\\.[a-z]{1,4}:\\d+|" ANY_NUMBER "%|(?<![\\w/.])"
         "(?:(?:eval|val_|val/|valid|test)" LABEL "|(?!" LABEL "(?:/|_per_)(?:" SECONDS
@@ -276,6 +287,12 @@ bool log_find_meaning(struct log_matcher *m, const struct log_meaning *meaning, 
 {
     const unsigned slot = QUESTION_COUNT + (unsigned)(meaning - log_meanings);
     return log_matcher_find(m, slot, meaning->pattern, line, len, 0, ret);
+}
+
+bool log_find_index(struct log_matcher *m, const char *line, size_t len, size_t from,
+                    struct log_match *ret)
+{
+    return find(m, INDEX, line, len, from, ret);
 }
 
 bool log_find_loss(struct log_matcher *m, const char *line, size_t len, struct log_match *ret)

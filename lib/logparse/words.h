@@ -56,6 +56,9 @@ extern const size_t log_meaning_count;
 /* `line` was prepared by log_hide_names. Sets text[group], begin and end. */
 bool log_find_meaning(struct log_matcher *m, const struct log_meaning *meaning, const char *line,
                       size_t len, struct log_match *ret);
+/* The next number from a place on with a word before it: "run 7". Sets text[LOG_STEP]. */
+bool log_find_index(struct log_matcher *m, const char *line, size_t len, size_t from,
+                    struct log_match *ret);
 bool log_find_loss(struct log_matcher *m, const char *line, size_t len, struct log_match *ret);
 /* Overwrites the digits of numbers that have a name of something else than a rate or a time, such
  * as a loss, a memory, a step, and those of paths and percentages. */

@@ -282,7 +282,6 @@ class Try(cli.CliCase):
 
     def test_what_has_no_figure_gets_a_rule_or_advice(self):
         rows = [
-            ("step {i}: loss {loss:.3f}", "log: {lines: [{kind: Step, from: TimeStamps, pattern: 'step +(?<step>)'}]}\n"),
             ("bytes/sec {r:.1f}", "is the samples a second, write in the system:\n  log: {lines: [{kind: Step, pattern: 'bytes/sec +(?<rate>)'}]}\n"),
             ("hello", "no line has a number that could be a figure; print one a step, "),
             ("", "PYTHONUNBUFFERED=1"),
@@ -295,6 +294,18 @@ class Try(cli.CliCase):
                 works += [(text, {"log": rule}) for rule in re.findall(r"  log: (.*)\n", said)]  # it works as it is printed
         for said, _, truth in self.fakes(works):
             self.assert_right(said, truth)
+
+    def test_numbered_lines_are_measured_by_their_time(self):
+        said, rule, truth = self.fake("step {i}: loss {loss:.3f}", steps=60)
+        self.assertIn("from: TimeStamps, pattern: 'step +(?<step>): +loss\\b'}]}", rule, said)
+        self.assert_right(said, truth)
+
+    def test_a_position_may_count_samples(self):
+        said, rule, _ = self.fake("[{i}0/4000] loss {loss:.3f}", steps=20, code=1)
+        self.assertIsNone(rule)
+        self.assertIn("in line 1 counts samples, write in the system:\n"
+                      "  log: {lines: [{kind: Step, from: TimeStamps, each: 1, pattern: ", said)
+        self.assertIn("if it counts steps, leave out 'each: 1'\n", said)
 
     def test_formats(self):
         """Each of the formats at one and two workers: a right figure, or a reason. All with --long."""

@@ -210,6 +210,8 @@ TEST(tables)
         {"step,samples/s\n5,2,800\n", NULL, 0},
         {"samples/s\n800\n", NULL, 0},
         {"step 5, samples/s, loss\n", NULL, 0},
+        {"step 5,top1 2.25,samples/s 800\nstep 6,top1 2.25,samples/s 800\n",
+         "{lines: [{kind: Step, pattern: 'step +(?<step>).*?(?<!\\w)samples/s +(?<rate>)'}]}", 800},
     };
     for (size_t i = 0; i < N_ROWS(tables); i++) {
         print_message("# table %zu\n", i);

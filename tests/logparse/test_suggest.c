@@ -133,7 +133,7 @@ TEST(advice)
          "samples/s'\n"},
         {"lines number their steps", "it 1/3\nit 2/3\nit 3/3\n",
          "no line of its output is a figure that is known\nthe last 3 lines:\n  1: it 1/3\n  2: it "
-         "2/3\n  3: it 3/3\nits lines number their steps, so the time between them is a figure; "
+         "2/3\n  3: it 3/3\nits lines are numbered, so the time between them is a figure; "
          "write "
          "in the system:\n  log: {lines: [{kind: Step, from: TimeStamps, pattern: 'it "
          "+(?<step>)'}]}\n"},
@@ -165,6 +165,99 @@ TEST(advice)
         log_explain_unread(logs[i].log, strlen(logs[i].log), &who, &out);
         assert_string_equal(buf_cstr(&out), logs[i].said);
     }
+}
+
+/* Appends `n` lines; # is the number of the line, times `step`. */
+static void put_lines(struct buf *out, const char *format, unsigned n, unsigned step)
+{
+    for (unsigned i = 0; i < n; i++) {
+        for (const char *c = format; *c != '\0'; c++) {
+            if (*c == '#') {
+                buf_printf(out, "%u", i * step);
+            } else {
+                buf_putc(out, *c);
+            }
+        }
+        buf_putc(out, '\n');
+    }
+}
+
+/* What a group of lines shows and a single line does not. */
+TEST(groups_of_lines)
+{
+    static const struct {
+        const char *format, *said;
+        unsigned step;
+    } groups[] = {
+        /* a number with a name that rises steadily numbers the steps */
+        {"run # took 250 ms", "it reads 30 lines, 128 samples/s", 1},
+        {"run 7 took 250 ms",
+         "it is not known what took its time; if 250 in line 1 is the time of a "
+         "step, write",
+         1},
+        {"Run #/30",
+         "its lines are numbered, so the time between them is a figure; write in the "
+         "system:\n  log: {lines: [{kind: Step, from: TimeStamps, pattern: 'Run "
+         "+(?<step>)'}]}\n",
+         1},
+        {"iteration #: .250 seconds", "it reads 30 lines, 128 samples/s", 1},
+        {"epoch # took 250 ms", "it is not known what took its time", 1},
+        /* a position of steps or of samples */
+        {"Train Epoch: 1 [#/6400 (1%)]\tLoss: 2.3",
+         "if 0 in line 1 counts samples, write in the system:\n  log: {lines: [{kind: Step, from: "
+         "TimeStamps, each: 1, pattern: '^Train +Epoch: +[-+.,:\\w]+? +\\[(?<step>)/'}]}\nif it "
+         "counts steps, leave out 'each: 1'\n",
+         160},
+        {"[#/30] Loss: 2.3",
+         "a figure; write in the system:\n  log: {lines: [{kind: Step, from: "
+         "TimeStamps, pattern: ",
+         1},
+        /* a time with a unit is no rate */
+        {"0.250 s",
+         "if 0.250 in line 1 is the time of a step, write in the system:\n  log: {lines: "
+         "[{kind: Step, pattern: '(?<step_s>) +s\\b'}]}\n",
+         1},
+        /* a duration before the rate */
+        {"Up. # : Time 447.32s : 81374.71 words/s : gNorm 1.37", "81374.7 words/s", 1},
+        /* a text before the bar */
+        {"Epoch 3, training loss 0.358:   1%|#| #/30 [00:04<13:26,  2.00s/it]",
+         "it reads 30 lines, 16 samples/s", 1},
+    };
+    for (size_t i = 0; i < N_ROWS(groups); i++) {
+        print_message("# row '%s'\n", groups[i].format);
+        _cleanup_(buf_done) struct buf log = BUF_INIT, out = BUF_INIT;
+        put_lines(&log, groups[i].format, 30, groups[i].step);
+        log_advise(log.data, log.len, &who, &out);
+        print_message("# %s", buf_cstr(&out));
+        assert_non_null(strstr(buf_cstr(&out), groups[i].said));
+    }
+}
+
+/* Of a file, the time of a line is a part of the rule. */
+TEST(numbered_lines_with_a_time)
+{
+    _cleanup_(buf_done) struct buf log = BUF_INIT, out = BUF_INIT;
+    struct log_suggestion s;
+    for (unsigned i = 0; i < 20; i++) {
+        buf_printf(&log, "I0503 09:30:%02u.5 4711 solver.cpp:237] Iteration %u, loss = 6.9\n", i,
+                   i * 20);
+        buf_printf(&log, "I0503 09:30:%02u.6 4711 solver.cpp:106] Iteration %u, lr = 0.01\n", i,
+                   i * 20);
+    }
+    assert_int_equal(log_suggest_rule(log.data, log.len, &who, &s, &out), 0);
+    assert_true(fabs(s.guess.rate - 20 * BATCH) < 1e-6);
+    assert_non_null(strstr(buf_cstr(&out), "'(?<stamp>).*?(?<!\\w)Iteration +(?<step>), +"));
+}
+
+/* A number of one line of prose is nothing. */
+TEST(prose)
+{
+    static const char log[] = "UserWarning: the max number of workers in this system is 1\n"
+                              "=> creating model 'resnet18'\nTotal: 4s\n";
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
+    log_advise(log, strlen(log), &who, &out);
+    assert_string_equal(buf_cstr(&out), "no line has a number that could be a figure; print one a "
+                                        "step, for example 'step 7: 123.4 samples/s'\n");
 }
 
 /* A long output is looked at from its end, from the beginning of a line. */
