@@ -8,7 +8,7 @@
 #include "base/vec_walk.h"
 #include "ctl/try/try.h"
 #include "doc/tree.h"
-#include "logparse/line_use.h"
+#include "logparse/line_words.h"
 #include "logparse/suggest.h"
 
 #define WARMUP_PART 5 /* one line of so many is of the warm-up, of an output that is whole */

@@ -10,7 +10,7 @@
 
 struct count {
     const struct log_rule *rule;
-    uint64_t n_lines, fixed_bytes;
+    uint64_t n_lines, n_bytes;
 };
 
 static void on_figure(void *ctx, const struct log_figure *figure)
@@ -20,9 +20,7 @@ static void on_figure(void *ctx, const struct log_figure *figure)
     if (line->kind == LOG_KIND_INFO && count->rule->format == LOG_RULE_LINES) {
         return;
     }
-    size_t n;
-    const char *const *literals = log_pattern_literals(line->pattern, &n);
-    count->fixed_bytes += array_sum(literals, n, it, strlen(*it));
+    count->n_bytes += figure->n_bytes;
     count->n_lines++;
 }
 
@@ -64,7 +62,7 @@ int log_guess_try(const struct log_rule *rule, const char *text, size_t len,
                                              ret->verdict == LOG_VERDICT_AGREES,
                                              ret->unit != UNIT_STEPS,
                                              (double)count.n_lines,
-                                             (double)count.fixed_bytes,
+                                             (double)count.n_bytes,
                                              (double)rule->lines.len};
     (void)memcpy(ret->merits, merits, sizeof(merits));
     log_parser_free(p);

@@ -1,12 +1,10 @@
-/* What to say of a log in which no line matched: its last lines, and the line that came nearest to
- * a pattern. Bounded memory. Pure. */
+/* The last lines of a log. Bounded memory. Pure. */
 #pragma once
 
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/buf.h"
-#include "logparse/rule.h"
 
 #define LOG_LAST_LINES 5
 #define LOG_QUOTE_SIZE 161 /* bytes of a quoted line, with its NUL */
@@ -19,21 +17,12 @@ struct log_quote {
 struct log_miss {
     struct log_quote last[LOG_LAST_LINES]; /* a ring */
     uint64_t n_remembered;
-    struct log_quote near;
-    size_t near_bytes;   /* of the pattern's fixed texts that it has */
-    size_t near_line;    /* of the rule */
-    const char *missing; /* the first fixed text that it lacks; NULL: it has all. The pattern's */
 };
 
 void log_quote_put(struct log_quote *q, uint64_t number, const char *line, size_t len);
 /* A line of the log; `number` from 1. */
 void log_miss_remember(struct log_miss *m, uint64_t number, const char *line, size_t len);
-/* The same line matched nothing: perhaps it is the nearest so far. */
-void log_miss_compare(struct log_miss *m, const struct log_rule *rule, enum role role,
-                      uint64_t number, const char *line, size_t len);
 /* "the last 5 lines:" and the lines, each with its newline; nothing where there is no line. */
 void log_miss_put_last(const struct log_miss *m, struct buf *out);
 /* The same for a whole output. */
 void log_miss_put_tail(const char *text, size_t len, struct buf *out);
-/* The last lines of the log, then "nearest miss: ...". */
-void log_miss_format(const struct log_miss *m, const struct log_rule *rule, struct buf *out);

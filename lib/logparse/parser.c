@@ -10,9 +10,8 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/text.h"
-#include "logparse/words.h"
+#include "logparse/line_words.h"
 
-#define COMPARED_LINES 10000 /* for the nearest miss: comparing costs more than matching */
 #define SLOW_LINE_NS 1000000
 #define SLOW_LINES_MAX_NS 10000000
 #define MOST_UNITS_RATIO 3 /* of an epoch with its evaluation to the epoch */
@@ -428,6 +427,7 @@ static enum log_use take_line(struct log_parser *p, size_t index, const struct l
     log_metrics_pause(&p->metrics, &v, rank);
     struct log_figure f = {
         .line = index,
+        .n_bytes = match->end - match->begin,
         .rank = rank,
         .epoch = v.number[LOG_EPOCH],
         .step = v.number[LOG_STEP],
@@ -510,9 +510,6 @@ static enum log_use match_line(struct log_parser *p, const char *text, size_t te
             return LOG_USE_COUNT;
         }
         p->n_given_up += r < 0 ? 1 : 0;
-    }
-    if (p->n_matched == 0 && p->n_lines <= COMPARED_LINES) {
-        log_miss_compare(&p->miss, rule, p->params.role, p->n_lines, text, text_len);
     }
     return LOG_USE_COUNT;
 }

@@ -82,6 +82,6 @@ int log_parser_result(const struct log_parser *p, struct log_result *ret);
 const struct mllog_result *log_parser_mlperf(const struct log_parser *p);
 /* The record of its summary, a line without its newline. Owned. */
 char *log_result_to_record(const struct log_result *r, const struct record_who *who);
-/* Why there is no result: a line with the reason, then the log's last lines and the nearest miss.
+/* Why there is no result: a line with the reason, then the log's last lines.
  * Each with its newline. */
 void log_parser_explain(const struct log_parser *p, struct buf *out);

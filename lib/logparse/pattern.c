@@ -35,9 +35,6 @@ struct numbered { /* groups of one name may have several numbers: alternatives *
 struct log_pattern {
     pcre2_code *code;
     VEC(struct numbered) groups;
-    struct texts literals;
-    const char *probe; /* the longest literal; NULL: none */
-    size_t probe_len;
     bool has[LOG_GROUP_COUNT];
 };
 
@@ -164,11 +161,6 @@ static int new_pattern(const char *text, uint32_t options, struct log_pattern **
         log_pattern_free(p);
         return r;
     }
-    scan_literals(text, &p->literals);
-    vec_each (char *const, it, &p->literals.list) {
-        p->probe = p->probe == NULL || strlen(*it) > p->probe_len ? *it : p->probe;
-        p->probe_len = strlen(p->probe);
-    }
     *ret = p;
     return 0;
 }
@@ -193,19 +185,12 @@ void log_pattern_free(struct log_pattern *p)
     }
     pcre2_code_free(p->code);
     vec_done(&p->groups);
-    texts_done(&p->literals);
     free(p);
 }
 
 bool log_pattern_has(const struct log_pattern *p, enum log_group group)
 {
     return p->has[group];
-}
-
-const char *const *log_pattern_literals(const struct log_pattern *p, size_t *ret_n)
-{
-    *ret_n = p->literals.list.len;
-    return (const char *const *)p->literals.list.items;
 }
 
 struct log_matcher *log_matcher_new(void)
@@ -239,15 +224,6 @@ void log_matcher_limit(struct log_matcher *m, int64_t (*cpu_ns)(void), int64_t u
     m->until_ns = until_ns;
 }
 
-int log_matcher_run(struct log_matcher *m, const struct log_pattern *p, const char *line,
-                    size_t len, struct log_match *ret)
-{
-    if (p->probe != NULL && memmem(line, len, p->probe, p->probe_len) == NULL) {
-        return 0;
-    }
-    return log_matcher_run_plainly(m, p, line, len, ret);
-}
-
 /* A match begins at the offset or before it. */
 static void set_limits(struct log_matcher *m, size_t len, size_t offset)
 {
@@ -270,8 +246,8 @@ static void take_groups(struct log_matcher *m, const struct log_pattern *p, cons
     }
 }
 
-int log_matcher_run_plainly(struct log_matcher *m, const struct log_pattern *p, const char *line,
-                            size_t len, struct log_match *ret)
+int log_matcher_run(struct log_matcher *m, const struct log_pattern *p, const char *line,
+                    size_t len, struct log_match *ret)
 {
     int n = PCRE2_ERROR_NOMATCH;
     for (size_t at = 0; at <= len && n == PCRE2_ERROR_NOMATCH; at += PLACES) {

@@ -18,9 +18,6 @@ int log_pattern_new(const char *text, struct log_pattern **ret, size_t *ret_offs
                     struct err *err);
 void log_pattern_free(struct log_pattern *p);
 bool log_pattern_has(const struct log_pattern *p, enum log_group group);
-/* Texts that every matching line contains, in this order; *ret_n may be 0. */
-const char *const *log_pattern_literals(const struct log_pattern *p, size_t *ret_n);
-
 struct log_matcher;
 struct log_match {
     const char *line;
@@ -39,10 +36,6 @@ void log_matcher_limit(struct log_matcher *m, int64_t (*cpu_ns)(void), int64_t u
  * -ETIME: given up, because the time is over. */
 int log_matcher_run(struct log_matcher *m, const struct log_pattern *p, const char *line,
                     size_t len, struct log_match *ret);
-/* The same without looking for the pattern's longest literal first: slower, for tests. */
-int log_matcher_run_plainly(struct log_matcher *m, const struct log_pattern *p, const char *line,
-                            size_t len, struct log_match *ret);
-
 /* Finds a pattern of this program's own from a place of the line on, without regard to case and
  * without a limit of its length. Each matcher compiles it once, by its number `slot`. */
 #define LOG_MATCHER_SLOTS 40

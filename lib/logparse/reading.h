@@ -11,7 +11,7 @@
 
 #include "base/buf.h"
 #include "base/vec.h"
-#include "logparse/words.h"
+#include "logparse/line_words.h"
 #include "logparse/pace.h"
 
 /* Lines of one use that follow each other; lines of which nothing was read may lie between. */

@@ -43,18 +43,6 @@ size_t scan_item(const char *text, size_t at)
     return text[at] == '[' ? skip_class(text, at) : at + 1;
 }
 
-/* After the ')' of the group that begins at `at`. */
-static size_t skip_group(const char *text, size_t at)
-{
-    unsigned depth = 0;
-    do {
-        depth += text[at] == '(' ? 1 : 0;
-        depth -= text[at] == ')' ? 1 : 0;
-        at = scan_item(text, at);
-    } while (depth > 0 && text[at] != '\0');
-    return at;
-}
-
 /* How the pattern separates the group from `at` to `end`. A comma before a blank is punctuation. */
 static enum log_column column_of(const char *text, size_t at, size_t end)
 {
@@ -118,90 +106,4 @@ size_t scan_written_offset(const char *text, size_t filled_offset)
         at = next;
     }
     return at;
-}
-
-/* ---- literals ---- */
-
-/* What makes the walk below unsure: verbs, comments, quoting, and options, which may mean "any
- * case" or "white space is nothing". */
-static bool is_beyond_us(const char *text)
-{
-    if (strstr(text, "(*") != NULL || strstr(text, "\\Q") != NULL) {
-        return true;
-    }
-    for (const char *at = text; (at = strstr(at, "(?")) != NULL; at += 2) {
-        const char *kind = at + 2;
-        const bool is_plain = strchr(":<'=!>", *kind) != NULL || str_has_prefix(kind, "P<");
-        if (*kind == '\0' || !is_plain) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* After a quantifier at `at`; `ret_may_be_none`: what precedes it may be missing. */
-static size_t skip_quantifier(const char *text, size_t at, bool *ret_may_be_none)
-{
-    *ret_may_be_none = text[at] != '\0' && strchr("?*{", text[at]) != NULL;
-    if (text[at] == '{') {
-        const size_t len = strspn(text + at + 1, "0123456789,");
-        at = text[at + 1 + len] == '}' ? at + len + 2 : at + 1;
-    } else if (text[at] != '\0' && strchr("?*+", text[at]) != NULL) {
-        at++;
-    } else {
-        return at;
-    }
-    return at + (text[at] == '?' || text[at] == '+' ? 1 : 0); /* lazy, possessive */
-}
-
-static void flush(struct buf *run, struct texts *ret)
-{
-    if (run->len > 0) {
-        *vec_push(&ret->list) = xstrdup(buf_cstr(run));
-        buf_clear(run);
-    }
-}
-
-/* The character that the text at `at` stands for and nothing else; 0: none such. */
-static char literal_at(const char *text, size_t at)
-{
-    if (text[at] == '\\') {
-        const unsigned char next = (unsigned char)text[at + 1];
-        return ascii_is_alnum(next) || next == '\0' || next >= 0x80 ? 0 : (char)next;
-    }
-    return strchr(".^$[(){}*+?|", text[at]) != NULL ? 0 : text[at];
-}
-
-/* Escapes with arguments, numbers and references (\x41, \g{1}, \12): their arguments would be taken
- * for text. */
-static bool has_argument(const char *text, size_t at)
-{
-    const char next = text[at + 1];
-    return text[at] == '\\' && strchr("bBdDsSwWhHvVRtnrAzZ", next) == NULL && ascii_is_alnum(next);
-}
-
-void scan_literals(const char *text, struct texts *ret)
-{
-    *ret = (struct texts){0};
-    struct buf run = BUF_INIT;
-    bool is_sure = !is_beyond_us(text);
-    for (size_t at = 0; text[at] != '\0' && is_sure;) {
-        const char literal = literal_at(text, at);
-        is_sure = text[at] != '|' && text[at] != ')' && !has_argument(text, at);
-        const size_t end = text[at] == '(' ? skip_group(text, at) : scan_item(text, at);
-        bool may_be_none;
-        const size_t next = skip_quantifier(text, end, &may_be_none);
-        if (literal != 0 && !may_be_none) {
-            buf_putc(&run, literal);
-        }
-        if (literal == 0 || next != end) {
-            flush(&run, ret);
-        }
-        at = next;
-    }
-    flush(&run, ret);
-    buf_done(&run);
-    if (!is_sure) {
-        texts_done(ret);
-    }
 }

@@ -9,7 +9,7 @@
 #include "base/str.h"
 #include "base/vec_walk.h"
 #include "logparse/lines.h"
-#include "logparse/words.h"
+#include "logparse/line_words.h"
 
 #define MAX_SHAPES 2048
 

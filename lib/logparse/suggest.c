@@ -11,7 +11,7 @@
 #include "base/str.h"
 #include "base/vec_walk.h"
 #include "logparse/shapes.h"
-#include "logparse/words.h"
+#include "logparse/line_words.h"
 
 #define MAX_PIECES 3
 #define MAX_COLUMNS 64

@@ -6,7 +6,7 @@
 
 #include "base/ascii.h"
 #include "base/vec_walk.h"
-#include "logparse/words.h"
+#include "logparse/line_words.h"
 
 #define NS_PER_S 1e9
 #define COUNT_MAX 9e15 /* whole numbers are exact in a double up to here */

@@ -379,5 +379,5 @@ void log_parser_explain(const struct log_parser *p, struct buf *out)
 {
     put_reason(p, out);
     buf_putc(out, '\n');
-    log_miss_format(&p->miss, p->params.rule, out);
+    log_miss_put_last(&p->miss, out);
 }

@@ -168,12 +168,12 @@ TEST(a_named_number_is_never_a_rate)
     } units[] = {{"samples/sec", 800}, {"tok/s", 800},        {"images_per_sec", 800},
                  {"it/s", 800 * 32},   {"ms/step", 32 / 0.8}, {"wps", 800},
                  {"ips", 800},         {"words/second", 800}};
-    for (size_t k = 0; k < N_ROWS(names) * N_ROWS(signs) * N_ROWS(units) * 2; k++) {
-        const char *sign = signs[k / 2 % N_ROWS(signs)];
-        const size_t unit = k / 2 / N_ROWS(signs) % N_ROWS(units);
-        _cleanup_(freep) char *line = xasprintf("step%s5 %s%s2.29%s%s%s800\n", sign,
-                                                names[k / 2 / N_ROWS(signs) / N_ROWS(units)], sign,
-                                                k % 2 == 0 ? " " : ", ", units[unit].name, sign);
+    for (size_t k = 0; k < N_ROWS(names) * N_ROWS(units) * 2; k++) {
+        const char *sign = signs[k % N_ROWS(signs)];
+        const size_t unit = k / 2 % N_ROWS(units);
+        _cleanup_(freep) char *line =
+            xasprintf("step%s5 %s%s2.29%s%s%s800\n", sign, names[k / 2 / N_ROWS(units)], sign,
+                      k % 2 == 0 ? " " : ", ", units[unit].name, sign);
         _cleanup_(buf_done) struct buf rule = BUF_INIT;
         struct log_suggestion s;
         const int r = log_suggest_rule(line, strlen(line), &who, &s, &rule);

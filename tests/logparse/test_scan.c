@@ -5,55 +5,6 @@
 #include "logparse/groups.h"
 #include "logparse/pattern.h"
 
-TEST(literals)
-{
-    static const struct {
-        const char *pattern, *literals; /* each with a '|' behind it */
-    } rows[] = {
-        {"Speed = (?<rate>) img/s", "Speed = | img/s|"},
-        {"Speed ?= ?(?<rate>)", "Speed|=|"},
-        {"a+b", "a|b|"},
-        {"ab*c", "a|c|"},
-        {"ab{0,2}c", "a|c|"},
-        {"ab{2}c", "a|c|"},
-        {"ab?\?c", "a|c|"},
-        {"(?:x|y)z", "z|"},
-        {"(?:xyz)?end", "end|"},
-        {"[a-z]+end", "end|"},
-        {"[]x]end", "end|"},
-        {"[^]x]end", "end|"},
-        {"[[:alpha:]]end", "end|"},
-        {"[[:^alpha:]]end", "end|"},
-        {"[[:]x[:]end", "x|end|"},
-        {"[[:]x:]end", "x:]end|"},
-        {"\\[Epoch (?<epoch>)\\] x", "[Epoch |] x|"},
-        {"a\\d+b", "a|b|"},
-        {"^a$", "a|"},
-        {"a(?=b)c", "a|c|"},
-        {"(?<!x)a", "a|"},
-        /* where it is not sure, none */
-        {"a|b", ""},
-        {"(?i)abc", ""},
-        {"a(?i:b)c", ""},
-        {"(?x)a b", ""},
-        {"\\x41bc", ""},
-        {"(a)\\1bc", ""},
-        {"\\Qa*b\\E", ""},
-        {"a(?#b)c", ""},
-        {"(*ANYCRLF)abc", ""},
-    };
-    for (size_t i = 0; i < N_ROWS(rows); i++) {
-        print_message("# row '%s'\n", rows[i].pattern);
-        _cleanup_(texts_done) struct texts l;
-        scan_literals(rows[i].pattern, &l);
-        _cleanup_(buf_done) struct buf out = BUF_INIT;
-        vec_each (char *const, it, &l.list) {
-            buf_printf(&out, "%s|", *it);
-        }
-        assert_string_equal(buf_cstr(&out), rows[i].literals);
-    }
-}
-
 TEST(filled_groups)
 {
     _cleanup_(buf_done) struct buf out = BUF_INIT, expected = BUF_INIT;

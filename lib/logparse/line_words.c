@@ -1,8 +1,8 @@
-/* See words.h.
+/* See line_words.h.
  *
  * The patterns are those of PCRE2, without regard to case. A number is a group without a body, so
  * that it is never a part of a longer one. */
-#include "logparse/words.h"
+#include "logparse/line_words.h"
 
 #include <string.h>
 
