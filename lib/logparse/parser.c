@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/text.h"
+#include "base/vec_walk.h"
 #include "logparse/line_words.h"
 
 #define SLOW_LINE_NS 1000000
@@ -427,7 +428,8 @@ static enum log_use take_line(struct log_parser *p, size_t index, const struct l
     log_metrics_pause(&p->metrics, &v, rank);
     struct log_figure f = {
         .line = index,
-        .n_bytes = match->end - match->begin,
+        .n_bytes = array_sum(match->line + match->begin, match->end - match->begin, c,
+                             (size_t)(*c != ' ')),
         .rank = rank,
         .epoch = v.number[LOG_EPOCH],
         .step = v.number[LOG_STEP],

@@ -17,7 +17,7 @@ struct log_values {
 
 struct log_figure { /* of one line; what it does not say is NaN */
     size_t line;    /* of the rule */
-    size_t n_bytes; /* of the log's line that the pattern matched */
+    size_t n_bytes; /* of the log's line that the pattern matched, without blanks */
     int64_t rank;   /* -1: the line has none */
     bool is_warmup;
     double epoch;  /* its number */
