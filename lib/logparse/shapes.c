@@ -39,7 +39,7 @@ static unsigned read_shape(const char *line, size_t len, struct buf *out)
     return n;
 }
 
-/* The number of a line that has `before` numbers before it; NAN if there is none. */
+/* The number of a line that has `before` numbers before it; NAN if the line has fewer. */
 static double nth_number(const char *line, size_t len, size_t before)
 {
     double value = NAN;
