@@ -1,6 +1,6 @@
 /* What to make of an output for which no rule is known: its lines are read once, lines that differ
  * in their numbers only are one group, and a group with a number that words name as a figure gives
- * a rule. The rule is tried on the output, and the pace of the lines decides between rules. Pure. */
+ * a rule. The rule is tried on the output, and the pace of the lines decides. Pure. */
 #pragma once
 
 #include <stddef.h>
