@@ -398,8 +398,8 @@ static void put_rule(struct buf *out, const struct candidate *c)
         buf_printf(out, "unit: %s, ", summary_unit_names[unit]);
     }
     buf_puts(out, c->is_mean                   ? "aggregate: Last, "
-                  : c->meaning == &by_time     ? "from: TimeStamps, "
-                  : c->meaning == &by_position ? "from: TimeStamps, each: 1, "
+                  : c->meaning == &by_time     ? "aggregate: Median, from: TimeStamps, "
+                  : c->meaning == &by_position ? "aggregate: Median, from: TimeStamps, each: 1, "
                                                : "");
     buf_puts(out, "pattern: ");
     log_put_quoted(out, c->pattern);

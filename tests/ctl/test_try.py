@@ -304,7 +304,7 @@ class Try(cli.CliCase):
         said, rule, _ = self.fake("[{i}0/4000] loss {loss:.3f}", steps=20, code=1)
         self.assertIsNone(rule)
         self.assertIn("in line 1 counts samples, write in the system:\n"
-                      "  log: {lines: [{kind: Step, from: TimeStamps, each: 1, pattern: ", said)
+                      "  log: {lines: [{kind: Step, aggregate: Median, from: TimeStamps, each: 1, pattern: ", said)
         self.assertIn("if it counts steps, leave out 'each: 1'\n", said)
 
     def test_formats(self):

@@ -135,7 +135,8 @@ TEST(advice)
          "no line of its output is a figure that is known\nthe last 3 lines:\n  1: it 1/3\n  2: it "
          "2/3\n  3: it 3/3\nits lines are numbered, so the time between them is a figure; "
          "write "
-         "in the system:\n  log: {lines: [{kind: Step, from: TimeStamps, pattern: 'it "
+         "in the system:\n  log: {lines: [{kind: Step, aggregate: Median, from: TimeStamps, "
+         "pattern: 'it "
          "+(?<step>)'}]}\n"},
         {"the likeliest line", "hello 7\nperf' 12 of /s: 12.5\nbye 8\n",
          "no line of its output is a figure that is known\nthe last 3 lines:\n  1: hello 7\n  2: "
@@ -197,19 +198,20 @@ TEST(groups_of_lines)
          1},
         {"Run #/30",
          "its lines are numbered, so the time between them is a figure; write in the "
-         "system:\n  log: {lines: [{kind: Step, from: TimeStamps, pattern: 'Run "
+         "system:\n  log: {lines: [{kind: Step, aggregate: Median, from: TimeStamps, pattern: 'Run "
          "+(?<step>)'}]}\n",
          1},
         {"iteration #: .250 seconds", "it reads 30 lines, 128 samples/s", 1},
         {"epoch # took 250 ms", "it is not known what took its time", 1},
         /* a position of steps or of samples */
         {"Train Epoch: 1 [#/6400 (1%)]\tLoss: 2.3",
-         "if 0 in line 1 counts samples, write in the system:\n  log: {lines: [{kind: Step, from: "
-         "TimeStamps, each: 1, pattern: '^Train +Epoch: +[-+.,:\\w]+? +\\[(?<step>)/'}]}\nif it "
+         "if 0 in line 1 counts samples, write in the system:\n  log: {lines: [{kind: Step, "
+         "aggregate: Median, from: TimeStamps, each: 1, pattern: '^Train +Epoch: +[-+.,:\\w]+? "
+         "+\\[(?<step>)/'}]}\nif it "
          "counts steps, leave out 'each: 1'\n",
          160},
         {"[#/30] Loss: 2.3",
-         "a figure; write in the system:\n  log: {lines: [{kind: Step, from: "
+         "a figure; write in the system:\n  log: {lines: [{kind: Step, aggregate: Median, from: "
          "TimeStamps, pattern: ",
          1},
         /* a time with a unit is no rate */
