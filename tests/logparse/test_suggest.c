@@ -241,9 +241,10 @@ TEST(numbered_lines_with_a_time)
     _cleanup_(buf_done) struct buf log = BUF_INIT, out = BUF_INIT;
     struct log_suggestion s;
     for (unsigned i = 0; i < 20; i++) {
-        buf_printf(&log, "I0503 09:30:%02u.5 4711 solver.cpp:237] Iteration %u, loss = 6.9\n", i,
+        const unsigned s_at = i < 10 ? i : i + 30; /* a test of the model takes 30 s */
+        buf_printf(&log, "I0503 09:30:%02u.5 4711 solver.cpp:237] Iteration %u, loss = 6.9\n", s_at,
                    i * 20);
-        buf_printf(&log, "I0503 09:30:%02u.6 4711 solver.cpp:106] Iteration %u, lr = 0.01\n", i,
+        buf_printf(&log, "I0503 09:30:%02u.6 4711 solver.cpp:106] Iteration %u, lr = 0.01\n", s_at,
                    i * 20);
     }
     assert_int_equal(log_suggest_rule(log.data, log.len, &who, &s, &out), 0);
