@@ -136,8 +136,7 @@ static void ask(const struct try_trial *one, const struct try_trial *several, st
         buf_printf(said, "  # scope: %s, if %s\n", scopes[i], means[i]);
     }
     if (is_rate && several->def->matrix.points[0].batch_size > 0) {
-        buf_puts(said,
-                 "with scope: Job, remove workload.batchSize if all together have one batch\n");
+        buf_puts(said, "with scope: Job, write 'batchScope: Job' if all together have one batch\n");
     }
 }
 

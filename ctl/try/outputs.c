@@ -310,7 +310,7 @@ static void put_batch(const struct try_trial *t, const struct try_output *o, str
     if (is_of_job && try_states_rate(o) && fabs(units / batch - 1) < SAME_BATCH) {
         buf_printf(out,
                    "by rate and pace a step of all together has %.4g samples, and as many of each "
-                   "%s by workload.batchSize; remove that, if all have one batch\n",
+                   "%s by batchSize; write 'batchScope: Job' if all have one batch\n",
                    units, try_role(t));
     }
 }

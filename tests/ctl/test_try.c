@@ -11,11 +11,14 @@
 #define STEP_NS INT64_C(40000000)
 #define N_STEPS 60
 
-/* A definition of one point with so many workers; `log` may be NULL. */
+/* A definition of one point with so many workers; `log` may be NULL. A negative batch is that of
+ * the whole job. */
 static struct run_def *make_workers(unsigned n, int batch, const char *log)
 {
-    _cleanup_(freep) char *batch_size =
-        batch == 0 ? xstrdup("") : xasprintf("batchSize: %d, ", batch);
+    _cleanup_(freep) char *batch_size = batch == 0 ? xstrdup("")
+                                        : batch < 0
+                                            ? xasprintf("batchSize: %d, batchScope: Job, ", -batch)
+                                            : xasprintf("batchSize: %d, ", batch);
     _cleanup_(freep) char *text = xasprintf(
         "apiVersion: benchd.io/v1alpha1\nkind: Benchmark\nmetadata: {name: tiny}\nspec:\n"
         "  systems:\n  - name: x\n    profile: none\n    command: [x]\n%s%s%s"
@@ -175,7 +178,7 @@ TEST(the_scope_is_that_of_the_words_or_of_the_pace)
                 assert_non_null(strstr(buf_cstr(&p.said), "scope: Each, pattern: "));
                 assert_non_null(strstr(buf_cstr(&p.said), "scope: Job, pattern: "));
                 assert_int_equal(batch_size > 0,
-                                 strstr(buf_cstr(&p.said), "remove workload.batchSize") != NULL);
+                                 strstr(buf_cstr(&p.said), "write 'batchScope: Job'") != NULL);
             }
         }
     }
@@ -208,10 +211,13 @@ TEST(a_global_batch_of_a_job_says_what_to_write)
         assert_non_null(
             strstr(buf_cstr(&out),
                    "\nby rate and pace a step of all together has 32 samples, and as many of each "
-                   "worker by workload.batchSize; remove that, if all have one batch\n"));
-        _cleanup_(pair_done) struct pair without = {.program = program};
-        assert_true(pair_learn(&without, logs[i])); /* the advice works */
-        assert_near(without.seen[1].rate, 32 / (STEP_NS / 2e9 * 1.01), "without batchSize");
+                   "worker by batchSize; write 'batchScope: Job' if all have one batch\n"));
+        for (int n = logs[i] == NULL ? 0 : -32; n <= 0; n += 32) { /* the advice works */
+            _cleanup_(pair_done) struct pair other = {.program = program, .batch_size = n};
+            assert_true(pair_learn(&other, logs[i]));
+            assert_true(other.seen[1].has_figure);
+            assert_near(other.seen[1].rate, 32 / (STEP_NS / 2e9 * 1.01), "a batch of all");
+        }
     }
 }
 

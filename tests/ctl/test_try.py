@@ -264,9 +264,9 @@ class Try(cli.CliCase):
             ("#Done. Trained 1920 samples. Throughput: {r:.2f} samples/sec", {}, "torch-ddp", "verdict: ", 0.3),
             ("#done: {r:.1f} frames/s", {}, "{lines: [{kind: Summary, pattern: ", "verdict: ", 0.3),
             (trainer, {}, "hf-trainer", "verdict: ", 0.3),  # a shipped rule of the job is not replaced
-            ("0:step {i}: {r:.1f} img/s", {"code": 2}, None, r"scope: Each, pattern: .*\n.*scope: Job, pattern: .*\nwith scope: Job, remove", None),
+            ("0:step {i}: {r:.1f} img/s", {"code": 2}, None, r"scope: Each, pattern: .*\n.*scope: Job, pattern: .*\nwith scope: Job, write", None),
             ("0:iter {i}: total {r:.0f} samples/s", {"step_s": "0.08 / W", "code": 1}, None,
-             r"workload.batchSize; remove that, if all have one batch\n(.*\n)*nothing was written\n", None),
+             r"by batchSize; write 'batchScope: Job' if all have one batch\n(.*\n)*nothing was written\n", None),
             ("step {i}: {r:.1f} img/s", {"batch": 8, "code": 1}, None, "a batch of 8 instead of 32 would agree: write 'batchSize: 8'\n", None),
         ]
         for row, (said, rule, truth) in zip(rows, self.fakes((row[0], row[1]) for row in rows)):
