@@ -1,0 +1,103 @@
+#!/usr/bin/env python3
+"""Programs that know nothing of benchd, measured in three commands: init, try --write, run. Each figure is the one that a reader of the
+programs' own output computes."""
+import json
+import re
+import shutil
+import subprocess
+import unittest
+
+import cli
+
+# A plate that cools, divided by rows; each process needs its neighbours' rows, and the first one prints.
+PLATE = r"""#include <math.h>
+#include <mpi.h>
+#include <stdio.h>
+enum { ROWS = 480, COLUMNS = 240 };
+static double now[ROWS + 2][COLUMNS], next[ROWS + 2][COLUMNS];
+int main(int argc, char **argv)
+{
+    int rank, size;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    int rows = ROWS / size, above = rank > 0 ? rank - 1 : MPI_PROC_NULL, below = rank + 1 < size ? rank + 1 : MPI_PROC_NULL;
+    for (int j = 0; j < COLUMNS && rank == 0; j++) {
+        now[0][j] = 100;
+    }
+    double began = MPI_Wtime();
+    for (int iteration = 1; iteration <= 200; iteration++) {
+        double own = 0, all;
+        MPI_Sendrecv(now[rows], COLUMNS, MPI_DOUBLE, below, 0, now[0], COLUMNS, MPI_DOUBLE, above, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Sendrecv(now[1], COLUMNS, MPI_DOUBLE, above, 0, now[rows + 1], COLUMNS, MPI_DOUBLE, below, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        for (int i = 1; i <= rows; i++) {
+            for (int j = 1; j < COLUMNS - 1; j++) {
+                next[i][j] = (now[i - 1][j] + now[i + 1][j] + now[i][j - 1] + now[i][j + 1]) / 4;
+                own += fabs(next[i][j] - now[i][j]);
+            }
+        }
+        for (int i = 1; i <= rows; i++) {
+            for (int j = 1; j < COLUMNS - 1; j++) {
+                now[i][j] = next[i][j];
+            }
+        }
+        MPI_Allreduce(&own, &all, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+        if (rank == 0 && iteration % 50 == 0) {
+            printf("After iteration %d the change is %e\n", iteration, all);
+        }
+    }
+    if (rank == 0) {
+        printf("Elapsed time: %.6f s\n", MPI_Wtime() - began);
+    }
+    MPI_Finalize();
+}
+"""
+
+
+class Scripts(cli.CliCase):
+    def define(self, *command):
+        path = self.folder / "made.yaml"
+        path.write_text(self.ctl("init", "--", *command).stdout, encoding="utf-8")
+        return path
+
+    def measure(self, path):
+        """A run of one and of two workers."""
+        result = json.loads(self.ctl("run", str(path), "--local", "--repeats", "1", "--store", self.store, "-o", "json").stdout)
+        self.assertEqual(("Succeeded", 2), (result["phase"], len(result["points"])))
+        return result
+
+    def logs(self, result, point, *words):
+        return self.ctl("logs", result["run"], "--store", self.store, "--point", str(point), *words).stdout
+
+    @unittest.skipUnless(shutil.which("mpicc") and shutil.which("mpirun"), "openmpi-bin and libopenmpi-dev are not installed")
+    def test_an_mpi_program_in_c(self):
+        (self.folder / "plate.c").write_text(PLATE, encoding="utf-8")
+        subprocess.run(["mpicc", "-O2", "-o", "plate", "plate.c", "-lm"], cwd=self.folder, env=self.env, check=True)
+        path = self.define("mpirun", "./plate")
+        self.assertIn("profile: open-mpi ", path.read_text(encoding="utf-8"))
+        self.ctl("try", str(path), "--local", "--write")
+        result = self.measure(path)
+        for i, point in enumerate(result["points"]):
+            elapsed = float(re.search(r"Elapsed time: ([\d.]+) s", self.logs(result, i))[1])
+            self.assertEqual("runs/s", point["throughput"]["unit"])
+            self.assertAlmostEqual(1, point["throughput"]["value"] * elapsed, places=4)
+
+    def test_sysbench(self):
+        """Each copy prints the events of its own threads. Where sysbench is not installed, a script prints what it would."""
+        if not shutil.which("sysbench"):
+            program = self.folder / "bin" / "sysbench"
+            program.parent.mkdir()
+            program.write_text("#!/bin/sh\necho 'CPU speed:'\necho \"    events per second:   $((1000 + $$ % 1000)).25\"\n", encoding="utf-8")
+            program.chmod(0o755)
+            self.env["PATH"] = f"{program.parent}:{self.env['PATH']}"
+        path = self.define("sysbench", "cpu", "--time=1", "run")
+        path.write_text(path.read_text(encoding="utf-8").replace("# log: torch-ddp", "log: sysbench"), encoding="utf-8")
+        self.assertIn("log: sysbench", path.read_text(encoding="utf-8"))
+        result = self.measure(path)
+        for i, point in enumerate(result["points"]):
+            events = [float(re.search(r"events per second: +([\d.]+)", self.logs(result, i, "--index", str(n)))[1]) for n in range(i + 1)]
+            self.assertAlmostEqual(1, point["throughput"]["value"] / sum(events), places=4)
+
+
+if __name__ == "__main__":
+    cli.main()
