@@ -294,5 +294,101 @@ for is_v2 in (False, True):
         self.assertEqual(SYSTEMS | {"benchworker": "benchworker"}, rows)
 
 
+# Training in the form of scripts that everybody knows: each prints as one of them does, and writes into a file how many samples of the whole
+# job it trained a second after ten steps.
+HEAD = """import json, os, sys, time
+import torch
+rank, world, steps, batch = int(os.environ.get("RANK", 0)), int(os.environ.get("WORLD_SIZE", 1)), 80, 8
+model = torch.nn.Linear(64, 10)
+{parallel}
+optimizer, data, ends = torch.optim.SGD(model.parameters(), lr=0.01), torch.rand(batch, 64), [time.time()]
+def train():
+    time.sleep(0.03)
+    optimizer.zero_grad()
+    loss = model(data).square().mean()
+    loss.backward()
+    optimizer.step()
+    ends.append(time.time())
+    return loss.item(), ends[-1] - ends[-2]
+{body}
+with open({truth!r}, "a") as file:
+    workers = int(os.environ["BENCHD_WORKERS"])
+    file.write(json.dumps([workers, {samples} * (steps - 10) / (ends[steps] - ends[10])]) + "\\n")
+"""
+PARALLEL = """torch.distributed.init_process_group("gloo")
+model = torch.nn.parallel.DistributedDataParallel(model)"""
+IMAGENET = """print("=> creating model 'resnet18'")
+mean = 0
+for i in range(steps):
+    loss, took = train()
+    mean += (took - mean) / (i + 1)
+    print(f"Epoch: [0][{i + 1:3d}/{steps}]\\tTime {took:6.3f} ({mean:6.3f})\\tData  0.001 ( 0.001)\\tLoss {loss:.4e} ({loss:.4e})\\tAcc@1   0.00 (  0.00)")
+print("Test: [1/2]\\tTime  0.001 ( 0.001)\\tLoss 2.3e+00 (2.3e+00)\\tAcc@1   0.00 (  0.00)")"""
+LANGUAGE = """print("Using device: cpu")
+for i in range(steps):
+    loss, _ = train()
+    if i % 5 == 0 and i:
+        print(f"| epoch   1 | {i:5d}/{steps:5d} batches | lr 20.00 | ms/batch {200 * (ends[-1] - ends[-6]):5.2f} | loss {loss:5.2f} | ppl     1.10")
+print("-" * 89)
+print(f"| end of epoch   1 | time: {ends[-1] - ends[0]:5.2f}s | valid loss  1.00 | valid ppl     2.72")"""
+TRAINER = """bar = lambda i: f"\\r{100 * i // steps:3d}%|#| {i}/{steps} [00:{int(ends[-1] - ends[0]):02d}<00:01, {i / (ends[-1] - ends[0] + 1e-9):5.2f}it/s]"
+print("\\rMap:  50%|#    | 320/640 [00:00<00:00, 21834.00 examples/s]\\rMap: 100%|#####| 640/640 [00:00<00:00, 21834.00 examples/s]", file=sys.stderr)
+for i in range(steps):
+    train()
+    if rank == 0:
+        print(bar(i + 1), end="", file=sys.stderr, flush=True)
+if rank == 0:
+    s = ends[-1] - ends[0]
+    print(f"\\n{{'train_runtime': {s:.4f}, 'train_samples_per_second': {batch * world * steps / s:.3f},", end="")
+    print(f" 'train_steps_per_second': {steps / s:.3f}, 'train_loss': 0.1, 'epoch': 1.0}}")"""
+
+
+class Scripts(cli.CliCase):
+    """Three commands lead to the figures that the scripts have themselves, or to a question."""
+
+    def setUp(self):
+        super().setUp()
+        self.env.update(BENCHCTL_PATH=str(cli.ROOT / "benchmarks"), XDG_CACHE_HOME=str(peers.cache_folder().parent.parent))
+        if not INSTALLED["pytorch"]:
+            self.skipTest("pytorch is not installed: script/bench peers install pytorch")
+        self.env["PATH"] = f"{peers.interpreter('pytorch').parent}:{self.env['PATH']}"
+
+    def define(self, body, *options, is_parallel=True, samples="batch * world"):
+        """What init makes of the script."""
+        parallel = PARALLEL if is_parallel else ""
+        text = HEAD.format(body=body, parallel=parallel, samples=samples, truth=str(self.folder / "truth"))
+        (self.folder / "script.py").write_text(text, encoding="utf-8")
+        path = self.folder / "script.yaml"
+        path.write_text(self.ctl("init", "--", "script.py", *options).stdout, encoding="utf-8")
+        return path
+
+    def run_it(self, path, sizes="1,2"):
+        """The figures of these workers, and those that the script wrote down."""
+        (self.folder / "truth").write_text("", encoding="utf-8")
+        result = json.loads(self.ctl("run", str(path), "--local", "--set", f"workers={sizes}", "--repeats", "1", "--store", self.store,
+                                     "-o", "json").stdout)
+        rows = [json.loads(line) for line in (self.folder / "truth").read_text(encoding="utf-8").splitlines()]
+        truth = dict(rows)  # those of the last attempt
+        return [(p["throughput"]["value"], p["throughput"]["unit"], truth[p["replicas"]["worker"]]) for p in result["points"]]
+
+    def check(self, path, unit="samples/s", sizes="1,2"):
+        self.ctl("try", str(path), "--local", "--write")
+        for value, found, truth in self.run_it(path, sizes):
+            self.assertEqual(unit, found)
+            self.assertLess(abs(value / truth - 1), .25, (value, truth))
+
+    def test_imagenet(self):
+        path = self.define(IMAGENET, "-b", "8")
+        self.assertIn("batchSize: 8 ", path.read_text(encoding="utf-8"))
+        self.check(path)
+
+    def test_word_language_model(self):
+        """Two of them do not know each other, so one is measured."""
+        self.check(self.define(LANGUAGE, "--batch_size", "8", is_parallel=False), sizes="1")
+
+    def test_the_trainer_of_transformers(self):
+        self.check(self.define(TRAINER, "--per_device_train_batch_size=8"))
+
+
 if __name__ == "__main__":
     cli.main()
