@@ -52,6 +52,13 @@ int main(int argc, char **argv)
     MPI_Finalize();
 }
 """
+LOOP = """#!/bin/sh
+for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do
+    began=$(date +%s%N)
+    sleep 0.05
+    echo "iteration $i: $((($(date +%s%N) - began) / 1000000)) ms"
+done
+"""
 
 
 class Scripts(cli.CliCase):
@@ -81,6 +88,20 @@ class Scripts(cli.CliCase):
             elapsed = float(re.search(r"Elapsed time: ([\d.]+) s", self.logs(result, i))[1])
             self.assertEqual("runs/s", point["throughput"]["unit"])
             self.assertAlmostEqual(1, point["throughput"]["value"] * elapsed, places=4)
+
+    def test_a_shell_loop(self):
+        """Two of them are copies, whose figures are added up."""
+        loop = self.folder / "loop.sh"
+        loop.write_text(LOOP, encoding="utf-8")
+        loop.chmod(0o755)
+        path = self.define("./loop.sh")
+        self.ctl("try", str(path), "--local", "--write")
+        result = self.measure(path)
+        for i, point in enumerate(result["points"]):
+            ms = [re.findall(r"iteration (\d+): (\d+) ms", self.logs(result, i, "--index", str(n))) for n in range(i + 1)]
+            truth = sum(1000 * 6 / sum(int(took) for step, took in lines if int(step) > 10) for lines in ms)
+            self.assertEqual("steps/s", point["throughput"]["unit"])
+            self.assertLess(abs(point["throughput"]["value"] / truth - 1), .15, ms)
 
     def test_sysbench(self):
         """Each copy prints the events of its own threads. Where sysbench is not installed, a script prints what it would."""
