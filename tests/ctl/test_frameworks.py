@@ -341,6 +341,11 @@ if rank == 0:
     s = ends[-1] - ends[0]
     print(f"\\n{{'train_runtime': {s:.4f}, 'train_samples_per_second': {batch * world * steps / s:.3f},", end="")
     print(f" 'train_steps_per_second': {steps / s:.3f}, 'train_loss': 0.1, 'epoch': 1.0}}")"""
+EPOCHS = """for epoch in range(8):
+    for _ in range(10):
+        train()
+    print(f"Epoch {epoch} in {ends[-1] - ends[-11]:0.2f} sec\\nTraining set accuracy 0.1{epoch}12500029802322")
+    print(f"epoch {epoch}: {{'accuracy': 0.5{epoch}, 'f1': 0.5}}")"""
 
 
 class Scripts(cli.CliCase):
@@ -388,6 +393,22 @@ class Scripts(cli.CliCase):
 
     def test_the_trainer_of_transformers(self):
         self.check(self.define(TRAINER, "--per_device_train_batch_size=8"))
+
+    def paste(self, body, *options, **keys):
+        """No rule reads it: the figures under the rule that try suggests, none without a suggestion."""
+        path = self.define(body, *options, is_parallel=False, **keys)
+        tried = self.ctl("try", str(path), "--local", "--write", code=1).stdout
+        rule = re.search(r"(?m)^ *(log: \{.*)", tried)
+        if not rule:
+            return []
+        path.write_text(re.sub(r"(?m)^    (# )?log: .*", lambda _: "    " + rule[1], path.read_text(encoding="utf-8")), encoding="utf-8")
+        return self.run_it(path, "1")
+
+    def test_a_script_that_prints_epochs(self):
+        """No accuracy, score or number of an epoch is a rate."""
+        for value, unit, truth in self.paste(EPOCHS, samples="1"):
+            self.assertEqual("steps/s", unit)
+            self.assertIn(round(truth / value, 0), (1, 10), truth)
 
 
 if __name__ == "__main__":
