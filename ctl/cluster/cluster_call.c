@@ -1,8 +1,6 @@
 /* Requests that a verb waits for, and what their errors mean. See cluster_internal.h. */
 #include "ctl/cluster/cluster_internal.h"
 
-#include <signal.h>
-
 #include "kube/json.h"
 
 #define SECOND_NS INT64_C(1000000000)
@@ -75,26 +73,6 @@ int cluster_get_list(struct cluster *c, const struct kube_resource *res, const c
     struct kube_request req;
     kube_request_list(res, ns, &options, &req);
     return cluster_get(c, &req, ret, err);
-}
-
-void cluster_signals_start(struct cluster *c, uv_signal_t handles[static CLUSTER_N_SIGNALS],
-                           uv_signal_cb on_signal, void *data)
-{
-    static const int signals[CLUSTER_N_SIGNALS] = {SIGINT, SIGTERM, SIGHUP};
-    for (size_t i = 0; i < CLUSTER_N_SIGNALS; i++) {
-        (void)uv_signal_init(&c->loop, &handles[i]); /* fails only without a signal pipe */
-        handles[i].data = data;
-        (void)uv_signal_start(&handles[i], on_signal, signals[i]);
-    }
-}
-
-void cluster_signals_close(struct cluster *c, uv_signal_t handles[static CLUSTER_N_SIGNALS])
-{
-    for (size_t i = 0; i < CLUSTER_N_SIGNALS; i++) {
-        uv_close((uv_handle_t *)&handles[i], NULL);
-    }
-    (void)uv_run(&c->loop, UV_RUN_NOWAIT); /* the close callbacks need two turns */
-    (void)uv_run(&c->loop, UV_RUN_NOWAIT);
 }
 
 enum exit_code cluster_error(int r, const struct err *err)

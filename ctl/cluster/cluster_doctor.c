@@ -70,8 +70,6 @@ static const struct right {
     {"benchd.io", "benchmarks", "", "create"},
     {"coordination.k8s.io", "leases", "", "get"},
     {"", "services", "proxy", "get"},
-    {"", "pods", "", "list"},
-    {"", "pods", "log", "get"},
 };
 
 static json_t *review_of(const struct cluster *c, const struct right *right)

@@ -59,13 +59,6 @@ int cluster_get_object(struct cluster *c, const struct kube_resource *res, const
 /* The same for the objects that have these labels; a NULL namespace means all, NULL labels any. */
 int cluster_get_list(struct cluster *c, const struct kube_resource *res, const char *ns,
                      const char *selector, json_t **ret, struct err *err);
-/* From now on `on_signal` gets Ctrl-C and what else ends a program, with `data` in the handle. */
-#define CLUSTER_N_SIGNALS 3
-void cluster_signals_start(struct cluster *c, uv_signal_t handles[static CLUSTER_N_SIGNALS],
-                           uv_signal_cb on_signal, void *data);
-/* Closes them. Afterwards the loop uses neither these handles nor those that the caller has closed
- * before. */
-void cluster_signals_close(struct cluster *c, uv_signal_t handles[static CLUSTER_N_SIGNALS]);
 /* Every request has these: short time-outs and few retries. */
 extern const struct kube_call_options cluster_options;
 /* The exit code for an error; cluster_error prints it, too. */

@@ -5,6 +5,7 @@
  *
  * The API server and benchd may go away and come back during that time: of their failures only a
  * refusal to let us watch ends it. */
+#include <signal.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -21,6 +22,7 @@
 
 #define LAST_WAIT_MS 30000    /* without an answer after the run's end: benchd may be restarting */
 #define CANCEL_GRACE_MS 30000 /* for benchd to end a run after --timeout */
+#define N_SIGNALS 3
 
 struct watch {
     struct cluster *c;
@@ -28,7 +30,7 @@ struct watch {
     const struct run_opts *opts;
     struct watch_machine machine;
     uv_timer_t tick, timeout, patience;
-    uv_signal_t signals[CLUSTER_N_SIGNALS];
+    uv_signal_t signals[N_SIGNALS];
     struct kube_informer *informer;
     struct kube_call *call;         /* to benchd; NULL without one */
     struct kube_call *cancellation; /* after --timeout; NULL without one */
@@ -337,8 +339,13 @@ static void on_signal(uv_signal_t *handle, int signum)
 
 static void start_handles(struct watch *w)
 {
+    static const int signals[N_SIGNALS] = {SIGINT, SIGTERM, SIGHUP};
     uv_loop_t *loop = &w->c->loop;
-    cluster_signals_start(w->c, w->signals, on_signal, w);
+    for (size_t i = 0; i < N_SIGNALS; i++) {
+        (void)uv_signal_init(loop, &w->signals[i]); /* fails only without a signal pipe */
+        w->signals[i].data = w;
+        (void)uv_signal_start(&w->signals[i], on_signal, signals[i]);
+    }
     (void)uv_timer_init(loop, &w->tick); /* always 0, as all of these */
     (void)uv_timer_init(loop, &w->timeout);
     (void)uv_timer_init(loop, &w->patience);
@@ -365,7 +372,11 @@ static void end_handles(struct watch *w)
     uv_close((uv_handle_t *)&w->tick, NULL);
     uv_close((uv_handle_t *)&w->timeout, NULL);
     uv_close((uv_handle_t *)&w->patience, NULL);
-    cluster_signals_close(w->c, w->signals);
+    for (size_t i = 0; i < N_SIGNALS; i++) {
+        uv_close((uv_handle_t *)&w->signals[i], NULL);
+    }
+    (void)uv_run(&w->c->loop, UV_RUN_NOWAIT); /* the close callbacks need two turns */
+    (void)uv_run(&w->c->loop, UV_RUN_NOWAIT);
 }
 
 enum watch_state cluster_watch(struct cluster *c, const char *name, const char *uid,

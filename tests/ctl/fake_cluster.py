@@ -12,7 +12,6 @@ import uuid
 
 NS = "bench"
 KINDS = {"benchmarks": "Benchmark", "benchmarkruns": "BenchmarkRun"}
-LINE_TIME = "2026-01-01T00:00:00.000000001Z "
 
 
 def rfc3339(offset_s=0.0):
@@ -28,7 +27,7 @@ def status(code, reason, message):
 class FakeCluster:
     def __init__(self):
         self.lock = threading.RLock()
-        self.objects = {plural: {} for plural in (*KINDS, "pods")}
+        self.objects = {plural: {} for plural in KINDS}
         self.version = 100
         self.watchers = []       # (plural, queue)
         self.history = []        # (version, plural, event): what a watch from an older version is told first
@@ -127,7 +126,7 @@ class FakeCluster:
             meta.setdefault("creationTimestamp", rfc3339()[:19] + "Z")
             meta["resourceVersion"] = str(self.version)
             obj.setdefault("apiVersion", "benchd.io/v1alpha1")
-            obj.setdefault("kind", KINDS.get(plural, "Pod"))
+            obj.setdefault("kind", KINDS[plural])
             self.objects[plural][meta["name"]] = obj
             self.tell(plural, event, obj)
             return obj
@@ -164,8 +163,6 @@ class FakeCluster:
         with self.lock:
             if parts[:1] == ["apis"] and parts[1] == "benchd.io":
                 return self.answer_object(method, parts, body, url.query)
-            if parts[-2:-1] == ["pods"] or parts[-1] == "pods" or parts[-1] == "log":
-                return self.answer_pods(parts, url.query)
             if "leases" in parts:
                 return self.answer_lease()
             if "proxy" in parts:
@@ -212,16 +209,6 @@ class FakeCluster:
                 there[name].setdefault(part, {}).update(body.get(part, {}))
             self.put(plural, there[name], "MODIFIED")
         return 200, there[name]
-
-    def answer_pods(self, parts, query):
-        if parts[-1] == "log":
-            return 200, "".join(f"{LINE_TIME}{line}\n" for line in self.logs.get(parts[-2], "").splitlines())
-        selector = urllib.parse.parse_qs(query).get("labelSelector", [""])[0]
-        wanted = dict(pair.split("=") for pair in selector.split(",") if pair)
-        items = [pod for pod in self.objects["pods"].values()
-                 if all(pod["metadata"]["labels"].get(k) == v for k, v in wanted.items())]
-        return 200, {"kind": "PodList", "apiVersion": "v1", "metadata": {"resourceVersion": str(self.version)},
-                     "items": items}
 
     def answer_lease(self):
         if self.lease_age_s is None:
