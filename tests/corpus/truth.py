@@ -262,14 +262,12 @@ steps("llmc_cuda", r"^step +(?P<step>\d+)/\d+ .*\| (?P<ms>[\d.]+) ms \|.*\| (?P<
 steps("llmc_cpu", r"^step (?P<step>\d+): .*took (?P<ms>[\d.]+) ms")
 steps("nanochat", r"^step (?P<step>\d+)/.*dt: (?P<ms>[\d.]+)ms \| tok/sec: (?P<rate>[\d,]+)", unit="tokens", tokens=r"^Total batch size (?P<tokens>[\d,]+)")
 steps("bar", TQDM)
-steps("trl", TQDM)
 steps("lightning", r"^Epoch \d+:.*" + TQDM, gaps=True)
 steps("tf_estimator", r"^INFO:tensorflow:loss = \S+, step = (?P<step>\d+) \((?P<span>[\d.]+) sec\)")
 steps("tf_examples", r"Average examples/sec: \S+ \((?P<rate>[\d.]+)\), step = (?P<step>\d+)")
 steps("tf_slim", r"global step (?P<step>\d+): .*\((?P<s>[\d.]+) sec/step\)")
 steps("flax", r"^I(?P<stamp>\d{4} [\d:.]+) .*\[(?P<step>\d+)\] steps_per_second=(?P<per>[\d.]+)")
 steps("maxtext", r"^completed step: (?P<step>\d+), seconds: (?P<s>[\d.]+), .*Tokens/s/device: (?P<rate>[\d.]+)", unit="tokens")
-steps("nemo1", TQDM)
 steps("nemo2", r"^Training epoch \d+, iteration (?P<step>\d+)/.*global_batch_size: (?P<batch>\d+) .*train_step_timing in s: (?P<s>[\d.]+)")
 steps("megatron", r"^ *(?:\[(?P<stamp>[-\d :.]+)\])? iteration +(?P<step>\d+)/ *\d+ \|.* elapsed time per iteration \(ms\): (?P<ms>[\d.]+) \|(?:.* global batch size: +(?P<batch>\d+) \|)?")
 steps("megatron_deepspeed", r" iteration +(?P<step>\d+)/.*per iteration \(ms\): (?P<ms>[\d.]+) .*samples per second: (?P<rate>[\d.]+) ")
@@ -295,16 +293,16 @@ steps("paddlemix", r"^\[(?P<stamp>[-\d :,]+)\] .*global step (?P<step>\d+) / .*a
 steps("paddleocr", r"^\[(?P<stamp>[\d/]+ [\d:]+)\] root INFO: .*iter: (?P<step>\d+), .*batch_cost: (?P<span>[\d.]+) s, samples: \d+, ips: (?P<rate>[\d.]+)")
 steps("paddlerec", r"^(?P<stamp>[-\d :,]+) - INFO - .*batch_id: (?P<step>\d+), .*avg_batch_cost: (?P<s>[\d.]+) sec, avg_samples: (?P<batch_w>[\d.]+), ips: (?P<rate>[\d.]+) ins/s")
 steps("paddledetection", r"^\[(?P<stamp>[\d/]+ [\d:]+)\] ppdet.engine INFO: Epoch: \[\d+\] \[ *(?P<step>\d+)/.* batch_cost: (?P<s>[\d.]+) .*ips: (?P<rate>[\d.]+) images/s", unit="images")
-steps("mxnet", r"Epoch\[\d+\] Batch \[\d+-(?P<step>\d+)\]\tSpeed: (?P<rate>[\d.]+) samples/sec")
+steps("mxnet", r"Batch (?:\[\d+-)?(?P<step>\d+)(?:/\d+)?\].*(?:Speed:|throughput) (?P<rate>[\d.]+) samples/s(?:ec|, lr)")
 steps("dllogger_waveglow", r"^DLL (?P<stamp>[-\d]+ [\d:.]+) - \(\d+, (?P<step>\d+)\) train_items_per_sec : (?P<rate>[\d.]+) ", unit="items")
-steps("gnmt", r"^0: TRAIN \[\d+\]\[(?P<step>\d+)/.*\tTok/s (?P<rate>\d+) \(", unit="tokens")
+steps("gnmt", r"^\d: TRAIN \[\d+\]\[(?P<step>\d+)/.*\tTok/s (?P<rate>\d+) \(", unit="tokens")
 steps("transformer_xl", r"^\| epoch +\d+ step +(?P<step>\d+) \|.*ms/batch +(?P<ms>[\d.]+) \| tok/s +(?P<rate>\d+) ", unit="tokens")
 steps("tf_bert", r"^INFO:tensorflow:examples/sec: (?P<rate>[\d.]+)", unit="examples")
 steps("mllog_steps", r':::MLLOG .*"time_ms": (?P<total>\d+).*"train_step_timing": (?P<s>[\d.]+), .*"step": (?P<step>\d+)', unit="sequences", gaps=True)
 steps("mllog_throughput", r':::MLLOG .*"time_ms": (?P<total>\d+).*"key": "throughput", "value": (?P<rate>[\d.]+), .*"step": (?P<step>\d+)')
 steps("dllogger_json", r'^DLLL .*"elapsedtime": "(?P<elapsed>[\d.]+)", "type": "LOG", "step": \[\d+, (?P<step>\d+)\], .*"train.total_ips": (?P<rate>[\d.]+)', unit="images")
 steps("openpcdet", r"^(?P<stamp>[-\d]+ [\d:,]+) +INFO +Train: .*Acc_iter (?P<step>\d+)")
-steps("sd_bar", r"^Epoch \d+:.*" + TQDM)
+steps("sd_bar", r"^Epoch \d+(?::|, training).*" + TQDM)
 steps("espnet", r"\] (?P<stamp>[-\d]+ [\d:,]+) \(trainer:\d+\) INFO: \d+epoch:train:\d+-(?P<step>\d+)batch: ")
 steps("lightgbm", r"\[Info\] (?P<elapsed>[\d.]+) seconds elapsed, finished iteration (?P<step>\d+)", unit="rows")
 steps("catboost", r"^(?P<step>\d+):\tlearn: .*\ttotal: (?P<elapsed>[\d.]+m?s)\t")
@@ -327,6 +325,7 @@ steps("continental", r"^step \d+: (?P<rate>\S+) images/sec", unit="images", read
 steps("rate_line", r"^step (?P<step>\d+): (?P<rate>.+) images/sec", unit="images")
 steps("dllogger_resnet", r"^DLL (?P<stamp>[-\d]+ [\d:.]+) - Epoch: \d+ Iteration: (?P<step>\d+) .*train.total_ips : (?P<rate>[\d.]+) ", unit="images")
 steps("dllogger_items", r"^DLL \S+ \S+ - \((?P<step>\d+), 0\) train_items_per_sec : (?P<rate>[\d.]+) ", unit="items")
+steps("marian", r"^\[(?P<stamp>[-\d :]+)\] Ep\. \d+ : Up\. (?P<step>\d+) : .* Time (?P<span>[\d.]+)s : (?P<rate>[\d.]+) words/s", unit="words")
 steps("paddleseg", r"^(?P<stamp>[-\d]+ [\d:]+) \[INFO\]\t\[TRAIN\] .*iter: (?P<step>\d+)/.*batch_cost: (?P<s>[\d.]+), .*ips: (?P<rate>[\d.]+) samples/sec")
 steps("yolo", r"^ +\d+/\d+ +[\d.]+G .*90/90 \[.*, +(?P<s>[\d.]+)s/it", unit="images")
 steps("step_avg", r"^step:(?P<step>\d+)/\d+ train_loss:\S+ train_time:(?P<total>\d+)ms")
@@ -399,6 +398,15 @@ def tf_cnn(log):
 def jax_epochs(log):
     found = log.find(r"^Epoch \d+ in ([\d.]+) sec")[log.warmup:]
     return result(log, [figure(1 / steady("epochs", [float(m[1]) for _, m in found], [1] * len(found)), "epochs/s")], found)
+
+
+@shape("caffe")
+def caffe(log):
+    """Steps over time between two lines, where no test is run between them."""
+    found = log.find(r"^I(\d{4} [\d:.]+) .*\] Iteration (?:(\d+), loss = |\d+, Testing net)")
+    pairs = [(a, b) for a, b in zip(found, found[1:]) if a[1][2] and b[1][2]][log.warmup:]
+    value = steady("steps", [(int(b[1][2]) - int(a[1][2])) / (stamp(b[1][1])[0] - stamp(a[1][1])[0]) for a, b in pairs], [1] * len(pairs))
+    return result(log, [figure(value * log.samples(), "images/s"), figure(value, "steps/s")], [a for a, _ in pairs] + [pairs[-1][1]], "time stamps")
 
 
 @shape("horovod")
