@@ -156,7 +156,7 @@ TEST(test_the_time_that_is_left)
 {
     _cleanup_(run_def_freep) struct run_def *def =
         make_def("{batch_size: [4, 5], trainers: [1]}", 8);
-    def->matrix.points[1].batch_size = 4;
+    def->matrix.points[1].batch_size = def->matrix.points[1].worker_batch = 4;
     _cleanup_(live_model_done) struct live_model m;
     live_model_init(&m, def);
     assert_true(live_model_eta_ms(&m, 0, false) < 0); /* nothing is known yet */
