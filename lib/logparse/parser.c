@@ -121,6 +121,9 @@ static double units_of_step(const struct log_parser *p, const struct log_line_ru
     if (t->counts_steps) {
         return 1;
     }
+    if (line->kind == LOG_KIND_STEP && line->each > 0 && !v->has[LOG_BATCH]) {
+        return line->each;
+    }
     if (line->unit != UNIT_SAMPLES) {
         return line->unit == UNIT_STEPS ? 1 : NAN;
     }
@@ -158,7 +161,7 @@ static double covered_units(const struct log_line_rule *line, const struct log_v
     if (v->has[LOG_SAMPLES]) {
         return v->number[LOG_SAMPLES];
     }
-    if (line->each > 0) {
+    if (line->kind != LOG_KIND_STEP && line->each > 0) {
         return line->each;
     }
     if (line->kind == LOG_KIND_EPOCH && rank->per_epoch > 0) {
