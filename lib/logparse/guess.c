@@ -38,12 +38,14 @@ int log_guess_try(const struct log_rule *rule, const char *text, size_t len,
     const struct log_reading *reading = log_parser_reading(p);
     struct log_result result;
     const bool has_figure = log_parser_result(p, &result) == 0;
+    bool is_time = false; /* the figure is how long a whole run took */
     const bool is_withheld = reading->verdict == LOG_VERDICT_WITHHELD;
     *ret = (struct log_guess){
         .rule = rule->name, .n_lines = count.n_lines, .verdict = reading->verdict};
     if (has_figure) {
         ret->rate = result.rate;
         ret->unit = result.unit;
+        is_time = result.unit == UNIT_RUNS && !log_pattern_has(result.line->pattern, LOG_RATE);
         summary_done(&result.summary);
     }
     const char *refusal = log_parser_mlperf(p)->refusal; /* of a log with its events */
@@ -54,11 +56,11 @@ int log_guess_try(const struct log_rule *rule, const char *text, size_t len,
     const bool is_refused = ret->why[0] != '\0';
     const bool is_sign = is_withheld && reading->witness != LOG_WITNESS_DISAGREES;
     ret->verdict = is_sign ? LOG_VERDICT_ONE_WITNESS : ret->verdict; /* it is in all rules' way */
-    /* The time of a whole run is printed by many programs: any other figure says more. A figure
+    /* The time of a whole run is printed by many programs: any stated rate says more. A figure
      * that the pace of its lines confirms comes before one that nothing confirms, and samples
      * before steps. */
     const double merits[LOG_GUESS_MERITS] = {!is_refused || ret->verdict == LOG_VERDICT_ONE_WITNESS,
-                                             ret->unit != UNIT_RUNS,
+                                             !is_time,
                                              ret->verdict == LOG_VERDICT_AGREES,
                                              ret->unit != UNIT_STEPS,
                                              (double)count.n_lines,
