@@ -111,6 +111,8 @@ const char *const log_use_names[LOG_USE_COUNT] = {
 
 /* "step 7: 0.25 s" with a hidden number, and a time of which nothing says what it is. */
 #define AFTER_STEP(unit, group) "\\x01[:,)\\]| -]*" NUMBER(group) UNIT(unit) "[ .]*$"
+#define TIME_OF_EPOCH(unit, group)                                                                 \
+    "(?<![a-z_])epoch(?![a-z_])(?!.*(?:step|iter|batch))[^\\d]{0,40}" NUMBER(group) UNIT(unit)
 #define TIME_OF_ALL(unit, group) "(?:[a-z][^\\d]{0,20})?" NUMBER(group) UNIT(unit)
 
 static const char of_what[] = "it does not say of what: samples, tokens, words or steps";
@@ -151,6 +153,8 @@ const struct log_meaning log_meanings[] = {
          "rate") "(?: ?(?!mb|gb|kb)[a-z]+)?(?:/| per | a | each )(?:" SECONDS ")(?![a-z])|"
                  "(?<![\\w/])[\\w/]*(?:speed|/s)" GAP NUMBER("rate"),
      LOG_RATE, UNIT_SAMPLES, 0, false, of_what},
+    {TIME_OF_EPOCH(MILLISECONDS, "time_ms"), LOG_TIME_MS, UNIT_SAMPLES, 0, false, NULL},
+    {TIME_OF_EPOCH(SECONDS, "time_s"), LOG_TIME_S, UNIT_SAMPLES, 0, false, NULL},
     {TIME_OF_ALL(MILLISECONDS, "step_ms"), LOG_STEP_MS, UNIT_SAMPLES, 0, false, NULL},
     {TIME_OF_ALL(SECONDS, "step_s"), LOG_STEP_S, UNIT_SAMPLES, 0, false, NULL},
     {"[a-z][^\\d]{0,20}" NUMBER("rate") "(?! ?[gmk]?i?b(?![a-z]))", LOG_RATE, UNIT_SAMPLES, 0,
@@ -169,6 +173,7 @@ enum question {
     IS_JOB,
     STEP_BY_NAME,
     STEP_OF_ALL,
+    ELAPSED,
     LOSS,
     INDEX,
     OTHER_NUMBER,
@@ -191,13 +196,17 @@ static const char *const questions[QUESTION_COUNT] = {
     [IS_JOB] = "(?<![a-z])(total|global|aggregate|overall|all)[-_: ]*([\\d.,]+ *)?(throughput|"
                "speed|" THINGS "[-_ ]*(/|per))|/ *s(ec(ond)?s?)?[ ([]+(in )?(total|global|"
                "((over|across|of|on) )?all\\b)",
-    [STEP_BY_NAME] = "(?<![\\w/.])(?:" STEPS ")" GAP WHOLE "(?!" TIME_UNIT ")",
+    [STEP_BY_NAME] = "(?<![\\w/.])(?:" STEPS "|up\\.)" GAP WHOLE "(?!" TIME_UNIT ")",
     [STEP_OF_ALL] = "(?<!\\w)(?!(?:train|training|info)\\b)[a-z]" LABEL GAP
                     "\\d[\\d.,]*(*SKIP)(*F)|" NUMBER("step") " ?/(?= *\\d+(?![\\d/.-]))",
+    [ELAPSED] =
+        "(?<![\\w/.])(?:(?:(?:train|total|elapsed|wall)(?:ing)?[_ -])(?:time|clock)|elapsed)" GAP
+        "(?<elapsed_s>\\d+(?:\\.\\d+)?)(?![\\d.:])",
     [LOSS] = "(?<![\\w/.])(?:train_)?loss" GAP NUMBER("loss"),
     [INDEX] = "(?<![\\w/.])[a-z]+" GAP WHOLE "(?!" TIME_UNIT ")",
     [OTHER_NUMBER] =
-        "(?<![^ \\t=:\"'(\\[,/.~])/[^ \\t]+|\\w\\.[a-z]{1,4}:\\d+|" ANY_NUMBER "%|(?<![\\w/.])"
+        "(?<![^ \\t=:\"'(\\[,/.~])/[^ \\t]+|\\w\\.[a-z]{1,4}:\\d+|\\btensor\\([^)]*|" ANY_NUMBER
+        "%|(?<![\\w/.])"
         "(?:(?:eval|val_|val/|valid|test)" LABEL "|(?!" LABEL "(?:/|_per_)(?:" SECONDS
         ")(?![a-z]))" LABEL "?(?<![a-z\\d])(?:" NAMES ")(?![a-z\\d])" LABEL ")" GAP "\\K" ANY_NUMBER
         "|(?<![\\w/.])(?:" STEPS ")" GAP "\\K\\d++(?![\\d.,]*[.,]\\d|" TIME_UNIT ")",
@@ -293,6 +302,11 @@ bool log_find_index(struct log_matcher *m, const char *line, size_t len, size_t 
                     struct log_match *ret)
 {
     return find(m, INDEX, line, len, from, ret);
+}
+
+bool log_find_elapsed(struct log_matcher *m, const char *line, size_t len, struct log_match *ret)
+{
+    return find(m, ELAPSED, line, len, 0, ret);
 }
 
 bool log_find_loss(struct log_matcher *m, const char *line, size_t len, struct log_match *ret)

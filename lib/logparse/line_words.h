@@ -59,6 +59,8 @@ bool log_find_meaning(struct log_matcher *m, const struct log_meaning *meaning, 
 /* The next number from a place on with a word before it: "run 7". Sets text[LOG_STEP]. */
 bool log_find_index(struct log_matcher *m, const char *line, size_t len, size_t from,
                     struct log_match *ret);
+/* The time since the start, "train_time: 6.6m", in whatever unit. Sets text[LOG_ELAPSED_S]. */
+bool log_find_elapsed(struct log_matcher *m, const char *line, size_t len, struct log_match *ret);
 bool log_find_loss(struct log_matcher *m, const char *line, size_t len, struct log_match *ret);
 /* Overwrites the digits of numbers that have a name of something else than a rate or a time, such
  * as a loss, a memory, a step, and those of paths and percentages. */

@@ -11,6 +11,9 @@
 #define LEAST_OBSERVED_S 1.0 /* a machine that stalls moves lines by tenths of a second */
 #define LEAST_TICKS 20       /* of a clock that counts seconds */
 #define BURST_PART 20        /* a gap of less than this part of the mean one is of a burst */
+#define EXACT_TICKS 50       /* a printed time of fewer is off by more than a hundredth */
+#define MEAN_LINES 4         /* fewer may fit by chance */
+#define MEAN_CHANGE 1.05     /* of the rate: else it does not matter which it is */
 #define BURST_SHARE 0.25     /* of the gaps: the lines come in bursts */
 
 const char *const log_witness_names[LOG_WITNESS_COUNT] = {
@@ -161,4 +164,22 @@ double log_pace_error(const struct log_pace *p)
         stated_s += p->gaps[i].stated_s;
     }
     return n < 2 ? NAN : sqrt(squares * n / (n - 1)) / (ratio * stated_s);
+}
+
+void log_mean_add(struct log_mean *m, double rate, double elapsed, double tick, double step)
+{
+    if (elapsed < EXACT_TICKS * tick) {
+        return;
+    }
+    const double units = rate * elapsed / step, error = 0.55 * tick / elapsed;
+    const bool is_first = m->n++ == 0;
+    m->least_rate = is_first ? rate : fmin(m->least_rate, rate);
+    m->most_rate = is_first ? rate : fmax(m->most_rate, rate);
+    m->least = is_first ? units * (1 - error) : fmax(m->least, units * (1 - error));
+    m->most = is_first ? units * (1 + error) : fmin(m->most, units * (1 + error));
+}
+
+bool log_mean_is_so(const struct log_mean *m)
+{
+    return m->n >= MEAN_LINES && m->most_rate > MEAN_CHANGE * m->least_rate && m->least <= m->most;
 }

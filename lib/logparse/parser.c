@@ -293,9 +293,25 @@ static void check_product(struct log_parser *p, size_t index, const struct log_v
     }
 }
 
+/* The rate times the time since the start is the units of a step, if it is a mean since then. */
+static void watch_mean(struct log_parser *p, struct log_tally *t, const struct log_figure *f,
+                       const char *line, size_t len)
+{
+    struct log_match match;
+    double elapsed;
+    if (!(f->step > 0) || isnan(f->rate) || !log_find_elapsed(p->matcher, line, len, &match) ||
+        !log_number(match.text[LOG_ELAPSED_S], match.len[LOG_ELAPSED_S], &elapsed)) {
+        return;
+    }
+    const char *point = memchr(match.text[LOG_ELAPSED_S], '.', match.len[LOG_ELAPSED_S]);
+    const ptrdiff_t digits =
+        point == NULL ? 0 : match.text[LOG_ELAPSED_S] + match.len[LOG_ELAPSED_S] - point - 1;
+    log_mean_add(&t->mean, f->rate, elapsed, pow(10, -(double)digits), f->step);
+}
+
 /* A line that has a throughput, or whose time has one. */
 static void take_figure(struct log_parser *p, size_t index, const struct log_values *v,
-                        double total, struct log_figure *f)
+                        double total, const char *text, size_t len, struct log_figure *f)
 {
     const struct log_line_rule *line = &p->params.rule->lines.items[index];
     struct rank_state *rank = rank_of(p, f->rank);
@@ -314,6 +330,7 @@ static void take_figure(struct log_parser *p, size_t index, const struct log_val
     }
     const bool is_stamped = line->source == LOG_FROM_STAMPS;
     f->rate = is_stamped ? NAN : own_rate(v, f->units, unit);
+    watch_mean(p, t, f, text, len);
     const struct log_skip skip = skip_of(p, line, v);
     const struct log_stamp arrival = {p->now_ns, true};
     f->t_ns = log_tally_time_ns(t, v->has_stamp ? &v->stamp : &arrival);
@@ -458,7 +475,7 @@ static enum log_use take_line(struct log_parser *p, size_t index, const struct l
         rank_of(p, rank)->per_epoch = v.number[LOG_SAMPLES];
     }
     if (!is_info) {
-        take_figure(p, index, &v, total, &f);
+        take_figure(p, index, &v, total, line, len, &f);
     }
     if (!(is_info ? p->in_warmup : f.is_warmup)) {
         log_metrics_add(&p->metrics, &v, f.steps);

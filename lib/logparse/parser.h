@@ -78,6 +78,8 @@ struct log_result {
 const struct log_reading *log_parser_reading(const struct log_parser *p);
 /* -ENODATA: no throughput, or one that is withheld; log_parser_explain says why. */
 int log_parser_result(const struct log_parser *p, struct log_result *ret);
+/* Why a figure of means since the start is withheld. */
+extern const char log_why_mean[];
 /* What a log of MLPerf says, after log_parser_end; borrowed. */
 const struct mllog_result *log_parser_mlperf(const struct log_parser *p);
 /* The record of its summary, a line without its newline. Owned. */

@@ -38,6 +38,6 @@ int log_matcher_run(struct log_matcher *m, const struct log_pattern *p, const ch
                     size_t len, struct log_match *ret);
 /* Finds a pattern of this program's own from a place of the line on, without regard to case and
  * without a limit of its length. Each matcher compiles it once, by its number `slot`. */
-#define LOG_MATCHER_SLOTS 40
+#define LOG_MATCHER_SLOTS 44
 bool log_matcher_find(struct log_matcher *m, unsigned slot, const char *pattern, const char *line,
                       size_t len, size_t from, struct log_match *ret);

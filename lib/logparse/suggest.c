@@ -389,11 +389,17 @@ void log_put_quoted(struct buf *out, const char *pattern)
     buf_putc(out, '\'');
 }
 
+/* Is it the time of an epoch, of which the log does not say how many samples it has? */
+static bool is_of_epoch(const struct candidate *c)
+{
+    return c->meaning->group == LOG_TIME_S || c->meaning->group == LOG_TIME_MS;
+}
+
 /* Appends the rule as YAML in one line, in quotes that leave a backslash as it is. */
 static void put_rule(struct buf *out, const struct candidate *c)
 {
     const enum summary_unit unit = c->meaning->unit;
-    buf_puts(out, LOG_SUGGESTED);
+    buf_puts(out, is_of_epoch(c) ? "{lines: [{kind: Epoch, each: N, " : LOG_SUGGESTED);
     if (unit != UNIT_SAMPLES) {
         buf_printf(out, "unit: %s, ", summary_unit_names[unit]);
     }
@@ -447,6 +453,10 @@ static int choose(const struct output *o, const char *text, size_t len,
             *ret = (struct log_suggestion){.number = c->group->number, .guess = guess};
             buf_puts(out, buf_cstr(&rule));
             return 0;
+        }
+        if (r == -EBADMSG && str_eq(guess.why, log_why_mean) && ret->doubt == NULL) {
+            ret->number = c->group->number;
+            ret->doubt = "it is the mean since the start; the rate between two lines is not in it";
         }
         is_contradicted = is_contradicted || (r == -EBADMSG && !is_doubtful);
         if (is_doubtful && ret->doubt == NULL) {
@@ -534,6 +544,7 @@ static void put_likely(const struct output *o, struct buf *out)
         buf_printf(out, "if %s in line %llu %s, ", c->value, (unsigned long long)c->group->number,
                    is_position                     ? "counts samples"
                    : c->meaning->group == LOG_RATE ? "is the samples a second"
+                   : is_of_epoch(c)                ? "is the time of an epoch of N samples"
                                                    : "is the time of a step");
     }
     buf_puts(out, "write in the system:\n  log: ");

@@ -43,6 +43,7 @@ struct log_tally {
     bool has_first;
     double stamped_units; /* between first_ns and last_ns; NaN: unknown */
     struct log_pace pace;
+    struct log_mean mean;
     double pace_paused_s; /* log_figure.paused_s of the latest line of the pace */
     VEC(int64_t) step_ns;
     bool has_too_many_steps;

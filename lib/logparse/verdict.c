@@ -272,6 +272,21 @@ static void heed_product(struct log_parser *p, const struct log_line_rule *line)
     }
 }
 
+const char log_why_mean[] =
+    "the lines state the mean since the start, by their time and step: write 'aggregate: Last', "
+    "whose figure has the warm-up in it, or 'from: TimeStamps' without that group";
+
+/* Means since the start are no rates of their lines: the last one has all of them. */
+static void heed_mean(struct log_parser *p, const struct log_result *result)
+{
+    struct log_reading *r = &p->reading;
+    if (r->verdict != LOG_VERDICT_WITHHELD && result->line->aggregate != LOG_LAST &&
+        log_mean_is_so(&result->tally->mean)) {
+        free(r->why);
+        withhold(r, xstrdup(log_why_mean));
+    }
+}
+
 /* Was the program cut short? Then it has not printed the line that the rule names as its end, or
  * its steps stop before their total, which programs also do on purpose. The last step may be the
  * first of those that a line covers. */
@@ -308,6 +323,7 @@ void log_conclude(struct log_parser *p)
     r->unit = summary_unit_names[result.unit];
     log_reading_choose(r, result.tally->total);
     compare_witnesses(p, &result);
+    heed_mean(p, &result);
     heed_product(p, result.line);
     heed_end(p, result.tally);
     heed_sign(p);

@@ -76,6 +76,8 @@ static const struct row rows[] = {
     {"time stamps: units of each step, and not of each line", "- {kind: Step, from: TimeStamps, each: 1, pattern: '^(?<stamp>) [[](?<step>)/'}\n", "12:00:00 [0/640]\n12:00:01 [160/640]\n12:00:02 [320/640]\n", 160, 320, 320, "mean of 3 step lines, by their time stamps", 16, 0, 1},
     {"units of each step and its time", "- {kind: Step, unit: tokens, each: 100, pattern: 'step (?<step>) took (?<step_ms>) ms'}\n", "step 10 took 500 ms\nstep 20 took 500 ms\n", 200, 11, 1100, "mean of 2 step lines", 32, 0, 1},
     {"units of each step of a line that numbers none", "- {kind: Step, each: 100, pattern: 'took (?<time_s>) s'}\n", "took 2 s\ntook 2 s\n", 50, 2, 200, "mean of 2 step lines", 32, 0, 1},
+    {"the last mean since the start is one", "- {kind: Step, unit: tokens, aggregate: Last, pattern: '(?<step>)/.*tok/s: (?<rate>)'}\n", "100/900 train_time: 5.0m tok/s: 2000\n200/900 train_time: 8.0m tok/s: 2500\n300/900 train_time: 11.0m tok/s: 2727\n400/900 train_time: 14.0m tok/s: 2857\n500/900 train_time: 17.0m tok/s: 2941\n", 2941, 401, 0, "last of 5 step lines", 0, 0, 1},
+    {"rates of their own beside the time since the start", "- {kind: Step, unit: tokens, pattern: '(?<step>)/.*tok/s: (?<rate>)'}\n", "100/900 train_time: 5.0m tok/s: 2000\n200/900 train_time: 8.0m tok/s: 3333\n300/900 train_time: 11.0m tok/s: 3333\n400/900 train_time: 14.0m tok/s: 3333\n500/900 train_time: 17.0m tok/s: 3333\n", 401 / (1 / 2000.0 + 400 / 3333.0), 401, 0, "mean of 5 step lines", 0, 0, 1},
     {"time stamps: measuring begins when the warm-up ends", STAMPED, "12:00:00 step 0\n12:00:50 step 10\n12:01:00 step 20\n", 32, 10, 320, "mean of 1 step line, by their time stamps", 32, 10, 1},
     {"a line with a date among lines without one", "- {kind: Step, pattern: '^(?<stamp>) step (?<step>)'}\n", "2023-07-28 23:59:50 step 0\n00:00:00 step 10\n", 32, 10, 320, "mean of 2 step lines, by their time stamps", 32, 0, 1},
     {"over midnight", STAMPED, "23:59:55 step 0\n00:00:05 step 10\n", 32, 10, 320, "mean of 2 step lines, by their time stamps", 32, 0, 1},
@@ -185,6 +187,24 @@ TEST(arrival_counts)
 }
 
 /* ---- no figure ---- */
+
+/* Each line's rate is the mean since the start: by its rate, its time and its step alike. */
+TEST(a_mean_since_the_start_is_withheld)
+{
+    static const char text[] = "100/900 train_time: 5.0m tok/s: 2000\n"
+                               "200/900 train_time: 8.0m tok/s: 2500\n"
+                               "300/900 train_time: 11.0m tok/s: 2727\n"
+                               "400/900 train_time: 14.0m tok/s: 2857\n";
+    _cleanup_(log_rule_freep) struct log_rule *rule =
+        rule_of("- {kind: Step, unit: tokens, pattern: '(?<step>)/.*tok/s: (?<rate>)'}\n");
+    const struct row row = {.trainers = 1};
+    _cleanup_(log_parser_freep) struct log_parser *p = parser_of(&row, rule);
+    struct log_result r;
+    log_parser_feed(p, LOG_STDOUT, text, strlen(text), 0);
+    log_parser_end(p, 0);
+    assert_int_equal(log_parser_result(p, &r), -ENODATA);
+    assert_string_equal(log_parser_reading(p)->why, log_why_mean);
+}
 
 TEST(why_there_is_no_figure)
 {

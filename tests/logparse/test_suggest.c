@@ -202,7 +202,14 @@ TEST(groups_of_lines)
          "+(?<step>)'}]}\n",
          1},
         {"iteration #: .250 seconds", "it reads 30 lines, 128 samples/s", 1},
-        {"epoch # took 250 ms", "it is not known what took its time", 1},
+        {"epoch # took 250 ms",
+         "if 250 in line 1 is the time of an epoch of N samples, write in the system:\n  log: "
+         "{lines: [{kind: Epoch, each: N, pattern: 'epoch +[-+.,:\\w]+? +took +(?<time_ms>) "
+         "+ms\\b'}]}\n",
+         1},
+        {"Epoch # in 3.04 sec", "if 3.04 in line 1 is the time of an epoch of N samples", 1},
+        /* the numbers of a tensor are nothing */
+        {"=====  tensor([1, 0, 1])", "no line has a number that could be a figure", 1},
         /* a position of steps or of samples */
         {"Train Epoch: 1 [#/6400 (1%)]\tLoss: 2.3",
          "if 0 in line 1 counts samples, write in the system:\n  log: {lines: [{kind: Step, "
@@ -220,7 +227,11 @@ TEST(groups_of_lines)
          "[{kind: Step, pattern: '(?<step_s>) +s\\b'}]}\n",
          1},
         /* a duration before the rate */
-        {"Up. # : Time 447.32s : 81374.71 words/s : gNorm 1.37", "81374.7 words/s", 1},
+        {"Up. # : Time 447.32s : 81374.71 words/s : gNorm 1.37",
+         "81374.7 words/s of this output); write in the system:\n  log: {lines: [{kind: Step, "
+         "unit: "
+         "words, pattern: 'Up\\. +(?<step>)",
+         1},
         /* a text before the bar */
         {"Epoch 3, training loss 0.358:   1%|#| #/30 [00:04<13:26,  2.00s/it]",
          "it reads 30 lines, 16 samples/s", 1},
