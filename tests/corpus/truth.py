@@ -409,6 +409,16 @@ def caffe(log):
     return result(log, [figure(value * log.samples(), "images/s"), figure(value, "steps/s")], [a for a, _ in pairs] + [pairs[-1][1]], "time stamps")
 
 
+@shape("tok_mean")
+def tok_mean(log):
+    """Each rate is the mean since the start, so steps over rate are the time of a line, but for the tokens of a step."""
+    found = log.find(r"^(\d+)/\d+ train_loss: .*tok/s: (\d+)")[log.warmup:]
+    (first, before), (last, after) = ((int(m[1]), int(m[1]) / int(m[2])) for _, m in (found[0], found[-1]))
+    value, tokens = (last - first) / (after - before), int(log.find(r"train_batch_tokens: (\d+)")[0][1][1])
+    agree("end", after * tokens, int(log.find(r"train_time: (\d+)ms")[0][1][1]) / 1e3, .001)
+    return result(log, [figure(value, "tokens/s"), figure(value / tokens, "steps/s")], found, "elapsed")
+
+
 @shape("horovod")
 def horovod(log):
     """The total must be the mean of the lines times the workers."""
