@@ -569,9 +569,12 @@ static void lint_counted_warmup(struct result *r)
             p->kept->has_step_lines) {
             warn(r, WARNING_WARMUP_COUNTED,
                  "the figures of %s include the warm-up: its lines have no step number, so "
-                 "measure.warmupSteps %lld has no effect; benchctl try FILE --write finds the "
-                 "number, or adds 'skip: {lines: N}' to the rule",
-                 system->name, (long long)spec->warmup_steps);
+                 "measure.warmupSteps %lld has no effect; %s",
+                 system->name, (long long)spec->warmup_steps,
+                 spec_is_imported(spec)
+                     ? "import --write-rule FILE --warmup N writes a rule that leaves them out"
+                     : "benchctl try FILE --write finds the number, or adds 'skip: {lines: N}' "
+                       "to the rule");
             return;
         }
     }

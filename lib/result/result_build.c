@@ -335,7 +335,7 @@ void result_collect_point(struct result *r, uint32_t point)
         }
         p->kept->has_log |= is_read;
         p->kept->has_step_lines |= it->has_summary && source->method != NULL &&
-                                   strstr(source->method, " step line") != NULL &&
+                                   strstr(source->method, " step lines") != NULL &&
                                    strstr(source->method, " numbered ") == NULL;
     }
     result_lint_point(r, p);

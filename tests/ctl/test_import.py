@@ -62,6 +62,16 @@ class Import(cli.CliCase):
         self.assertIn("line 3: a Python exception", self.ctl(
             *args, self.put("c.log", "step 1\n\nTraceback (most recent call last):\n"), code=2).stderr)
 
+    def test_a_summary_has_no_warmup(self):
+        rule = self.folder / "mine.yaml"
+        args = "import", "--store", self.store
+        for name, text, counted in (("one.log", "loads\nTraining perf is: 161.5 img/s\n", False),
+                                    ("many.log", "Training perf is: 161.5 img/s\n" * 20, True)):
+            rule.write_text("name: a\nlines: [{kind: Step, pattern: 'perf is: (?<rate>) img/s'}]\n", encoding="utf-8")
+            done = self.ctl(*args, "--rules", rule, self.put(name, text), "-o", "json")
+            found = [w["message"] for w in json.loads(done.stdout)["warnings"] if w["code"] == "WarmupCounted"]
+            self.assertEqual(["--write-rule FILE --warmup N" in m and "benchctl try" not in m for m in found], [True] * counted)
+
     def of_run(self, verb, *words, code=0):
         return self.ctl(verb, *words, "--store", self.store, code=code).stdout
 
