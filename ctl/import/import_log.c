@@ -10,9 +10,9 @@
 #define FIRST_DATE_NS (INT64_C(631152000) * 1000000000) /* 1990 */
 #define WARMUP_STEPS 10                                 /* as the reader of definitions has it */
 #define FIX_ALONE                                                                                  \
-    "name the logs of all, separated by commas; if one process prints for all, --write-rule FILE " \
-    "writes a rule to which you add 'scope: Job' (its figure is that of all) or 'scope: Each' "    \
-    "(it is that of each)"
+    "name the logs of all, separated by commas; if one process prints for all, take the '#' from " \
+    "'scope: Job,' (its figure is that of all) or 'scope: Each,' (it is that of each) in the "     \
+    "rule that --write-rule FILE writes"
 
 struct import_log *import_log_new(const char *path)
 {
@@ -149,7 +149,8 @@ enum exit_code import_log_explain(struct import_log *l)
                          l->path, l->batch, l->params.batch_size);
     }
     if (n_ranks > 1) {
-        return cli_error(EXIT_USAGE, FIX_ALONE,
+        return cli_error(EXIT_USAGE,
+                         "say how many trained, or name the logs of all, separated by commas",
                          "%s: it has the figures of %u ranks, but %" PRId64 " trained", l->path,
                          n_ranks, l->params.trainers);
     }

@@ -155,6 +155,10 @@ static enum exit_code explain_unread(const struct first *first)
 
 /* ---- a rule for its lines ---- */
 
+#define SCOPES                                                                                     \
+    "\n  # scope: Job,  # if one process prints for all, and its figure is that of all"            \
+    "\n  # scope: Each,  # if one process prints for all, and its figure is that of each\n  "
+
 /* The rule in a file of its own. Lines without a number have no warm-up unless the rule says so. */
 static void put_rule(const struct import *im, const struct log_suggestion *s, const char *rule,
                      struct buf *out)
@@ -162,10 +166,10 @@ static void put_rule(const struct import *im, const struct log_suggestion *s, co
     const char *rest = rule + strlen(LOG_SUGGESTED);
     buf_printf(out,
                "# Made by benchctl of line %" PRIu64 " of a log. docs/log-rules.md says what the "
-               "words mean. Where one process prints\n# for all, add 'scope: Job' (its figure is "
-               "that of all) or 'scope: Each' (it is that of each).\nname: suggested\n",
+               "words mean.\nname: suggested\n",
                s->number);
-    buf_append(out, rule + 1, (size_t)(rest - rule) - 1); /* a file has the map without braces */
+    buf_append(out, rule + 1, (size_t)(rest - rule) - 2); /* a file has the map without braces */
+    buf_puts(out, SCOPES);
     if (im->warmup_steps > 0 && strstr(rule, "(?<step>") == NULL) {
         buf_printf(out, "skip: {lines: %" PRId64 "}, ", im->warmup_steps);
     }
@@ -183,7 +187,12 @@ static enum exit_code write_rule(const struct import *im, const struct first *fi
                          "%s: the log rule %s ships and reads it", first->path, first->guess.rule);
     }
     if (log_suggest_rule(buf_cstr(&first->text), first->text.len, &first->who, &s, &rule) < 0) {
-        return explain_unread(first);
+        return !first->is_read
+                   ? explain_unread(first)
+                   : cli_error(EXIT_USAGE,
+                               "leave out --write-rule, or write one: docs/log-rules.md#an-example",
+                               "%s: the log rule %s reads it, but no line of it gives a new rule",
+                               first->path, first->guess.rule);
     }
     if (access(path, F_OK) == 0) {
         return cli_error(EXIT_USAGE, "name a new file", "--write-rule: %s exists", path);

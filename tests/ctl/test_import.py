@@ -53,12 +53,18 @@ class Import(cli.CliCase):
         self.assertIn("mine.yaml exists", self.ctl(*args, "--write-rule", rule, "workers=2:a.log", code=2).stderr)
         self.assertIn("from line 2 on", self.ctl(*args, "--rules", rule, "workers=2:a.log", code=2).stderr)
         named = rule.read_text(encoding="utf-8")
-        for text in (named.replace("{kind: Step, ", "{kind: Step, scope: Job, "),
-                     named.replace("name: suggested\n", "").replace("{kind: Step, ", "{kind: Step, scope: Each, ")):
+        self.assertIn("take the '#' from 'scope: Job,'", self.ctl(*args, "--rules", rule, "workers=2:a.log", code=2).stderr)
+        for text, rate in ((named.replace("# scope: Job,", "scope: Job,"), "80.4"),
+                           (named.replace("name: suggested\n", "").replace("# scope: Each,", "scope: Each,"), "160.8")):
             rule.write_text(text, encoding="utf-8")
-            self.assertIn("80.4", self.ctl(*args, "--rules", rule, "workers=1:a.log").stdout)
-        self.assertIn("the log rule mxnet ships and reads it", self.ctl(
-            *args, "--write-rule", "b.yaml", self.put("b.log", "Epoch[0] Batch [20]\tSpeed: 80 samples/sec\n"), code=2).stderr)
+            self.assertIn(rate, self.ctl(*args, "--rules", rule, "workers=2:a.log").stdout)
+        self.put("b.log", "".join(f"Epoch[0] Batch [{20 * i}]\tSpeed: 80 samples/sec\n" for i in range(3)))
+        self.assertIn("the log rule mxnet ships and reads it", self.ctl(*args, "--write-rule", "b.yaml", "b.log", code=2).stderr)
+        # Of several the shipped rule has the figure of one process only, so a rule is written that can have a scope.
+        self.assertIn("writes", self.ctl(*args, "workers=2:b.log", code=2).stderr)
+        self.assertIn("80 samples/s; next: --rules", self.ctl(*args, "--write-rule", "b.yaml", "workers=2:b.log").stderr)
+        done = self.ctl(*args, "--write-rule", "c.yaml", f"workers=4:{cli.ROOT}/tests/corpus/horovod_synthetic.n4.log", code=2)
+        self.assertIn("the log rule torch-ddp reads it, but no line", done.stderr)
         self.assertIn("line 3: a Python exception", self.ctl(
             *args, self.put("c.log", "step 1\n\nTraceback (most recent call last):\n"), code=2).stderr)
 
