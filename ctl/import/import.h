@@ -20,6 +20,7 @@
 
 #define IMPORT_STDIN "-"
 #define IMPORT_LOG_BYTES ((size_t)64 << 20) /* that are stored of a log, as of a live replica */
+#define IMPORT_HEAD_BYTES ((size_t)1 << 20) /* of a log, that show which rule it needs */
 #define NAME_UNKNOWN "unknown"
 
 struct import_file {
@@ -34,6 +35,7 @@ struct import_log {
     struct import_file file;
     struct replica_id id; /* import_define sets its attempt */
     struct log_parser_params params;
+    struct buf head;           /* its first bytes, until they are parsed */
     struct log_parser *parser; /* owned; NULL until the log is read */
     struct capture capture;    /* its text */
     int64_t first_ns, last_ns; /* dates of its lines; 0 if they have none */

@@ -5,6 +5,7 @@
 #include "core/record.h"
 #include "ctl/import/import.h"
 #include "logparse/guess.h"
+#include "logparse/lines.h"
 
 /* A stamp before it is a time of day, or a month and a day, of an unknown year. */
 #define FIRST_DATE_NS (INT64_C(631152000) * 1000000000) /* 1990 */
@@ -25,6 +26,7 @@ void import_log_free(struct import_log *l)
 {
     if (l != NULL) {
         log_parser_free(l->parser);
+        buf_done(&l->head);
         capture_done(&l->capture);
         json_decref(l->environment);
         free(l->summary_line);
@@ -48,11 +50,28 @@ static void on_figure(void *ctx, const struct log_figure *f)
     }
 }
 
+/* Its first bytes show whether its lines have labels. */
+static void parse_head(struct import_log *l)
+{
+    l->params.is_labelled = log_is_labelled(buf_cstr(&l->head), l->head.len, l->params.trainers);
+    l->parser = log_parser_new(&l->params);
+    log_parser_feed(l->parser, LOG_STDOUT, buf_cstr(&l->head), l->head.len, 0);
+    buf_done(&l->head);
+}
+
 static void on_bytes(void *ctx, const char *data, size_t len)
 {
     struct import_log *l = ctx;
-    log_parser_feed(l->parser, LOG_STDOUT, data, len, 0); /* when it was printed, only it can say */
     capture_feed(&l->capture, CAPTURE_STDOUT, data, len);
+    if (l->parser != NULL) {
+        log_parser_feed(l->parser, LOG_STDOUT, data, len,
+                        0); /* only it can say when it was printed */
+        return;
+    }
+    buf_append(&l->head, data, len);
+    if (l->head.len >= IMPORT_HEAD_BYTES) {
+        parse_head(l);
+    }
 }
 
 /* ---- its figure ---- */
@@ -88,10 +107,12 @@ int import_log_read(struct import_log *l, const struct log_parser_params *params
     l->params = *params;
     l->params.on_figure = on_figure;
     l->params.ctx = l;
-    l->parser = log_parser_new(&l->params);
     l->id.role = params->role;
     capture_init(&l->capture, max_bytes, NULL, NULL);
     const int r = import_file_read(l->path, on_bytes, l, &l->file, err);
+    if (l->parser == NULL) {
+        parse_head(l);
+    }
     log_parser_end(l->parser, 0);
     capture_end(&l->capture);
     if (r >= 0) {

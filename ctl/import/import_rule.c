@@ -11,14 +11,14 @@
 #include "ctl/import/import.h"
 #include "ctl/runs/find.h"
 #include "doc/tree.h"
+#include "logparse/lines.h"
 #include "logparse/miss.h"
 #include "logparse/shipped_rules.h"
 #include "logparse/signs.h"
 #include "logparse/suggest.h"
 
 #define RULES_FIX "name one of docs/log-rules.md with --rules, or a file with one"
-#define WARMUP_STEPS 10               /* as the reader of definitions has it */
-#define GUESS_BYTES ((size_t)1 << 20) /* a rule is guessed from so much of the first log */
+#define WARMUP_STEPS 10 /* as the reader of definitions has it */
 
 struct log_parser_params import_params(const struct import *im, const struct import_trial *trial)
 {
@@ -102,7 +102,7 @@ struct first {
 static void take_first_bytes(void *ctx, const char *data, size_t len)
 {
     struct buf *text = ctx;
-    const size_t room = GUESS_BYTES - text->len;
+    const size_t room = IMPORT_HEAD_BYTES - text->len;
     buf_append(text, data, len < room ? len : room);
 }
 
@@ -122,6 +122,7 @@ static enum exit_code read_first(const struct import *im, struct first *ret)
         return import_file_explain(r, ret->path, &err);
     }
     struct log_guess *const guess = &ret->guess;
+    ret->who.is_labelled = log_is_labelled(buf_cstr(&ret->text), ret->text.len, ret->who.trainers);
     r = log_guess_rule(buf_cstr(&ret->text), ret->text.len, &ret->who, guess);
     ret->is_read = r == 0;
     return r != -EBADMSG

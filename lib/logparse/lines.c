@@ -208,6 +208,60 @@ size_t log_prefix_len(const char *line, size_t len, int64_t *ret_rank)
     return end < len && line[end] == ' ' ? end + 1 : end;
 }
 
+/* ---- labels ---- */
+
+#define MAX_LABELS 4096
+#define LABEL_DIGITS 4
+
+int64_t log_label_rank(const char *line, size_t len)
+{
+    size_t at = 0, end = 0;
+    while (at < len && line[at] == ' ') {
+        at++;
+    }
+    end = at;
+    while (end < len && end - at < LABEL_DIGITS && ascii_is_digit(line[end])) {
+        end++;
+    }
+    const bool is_label = end + 1 < len && line[end] == ':' && line[end + 1] == ' ';
+    return is_label ? number_before(line, end) : -1;
+}
+
+struct labels {
+    bool is_seen[MAX_LABELS];
+    uint64_t n_lines, n_labelled, n_changes, n_jumps, n_falls;
+    int64_t n, last; /* different labels, and the label before this line; -1: none */
+    int64_t most;
+};
+
+static void take_label(void *ctx, uint64_t number, const char *line, size_t len)
+{
+    struct labels *l = ctx;
+    const int64_t label = log_label_rank(line, len);
+    (void)number;
+    l->n_lines++;
+    if (label < 0 || label >= MAX_LABELS) {
+        return;
+    }
+    l->n_labelled++;
+    l->n += !l->is_seen[label];
+    l->is_seen[label] = true;
+    l->most = label > l->most ? label : l->most;
+    l->n_changes += label != l->last;
+    l->n_jumps += l->last >= 0 && label != l->last && label != l->last + 1 && label != 0;
+    l->n_falls += label < l->last;
+    l->last = label;
+}
+
+bool log_is_labelled(const char *text, size_t len, int64_t trainers)
+{
+    struct labels l = {.last = -1};
+    log_lines_each(text, len, take_label, &l);
+    const bool is_pair = l.n == 2 && trainers == 2 && l.n_falls > 1;
+    const bool is_mixed = l.n > 2 && 8 * l.n_jumps >= l.n_changes;
+    return l.most == l.n - 1 && 3 * l.n_labelled >= l.n_lines && (is_pair || is_mixed);
+}
+
 /* ---- when a line was printed ---- */
 
 #define STAMP_HEAD 120 /* bytes of a line in which its time is looked for */

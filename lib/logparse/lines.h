@@ -38,6 +38,13 @@ void log_lines_each(const char *text, size_t len, log_line_fn on_line, void *ctx
  * ". Returns its length, 0: none; *ret_rank: 3, or unchanged. */
 size_t log_prefix_len(const char *line, size_t len, int64_t *ret_rank);
 
+/* The number of the process in a label of `srun --label`, "3: "; -1: the line has none. */
+int64_t log_label_rank(const char *line, size_t len);
+/* Are the numbers that a whole text has before its lines labels of `trainers` or more processes?
+ * They are all of 0 to n - 1, on a third of the lines or more, and they do not count: steps and
+ * epochs rise by one and begin anew. Two processes take turns, so only `trainers` tells them. */
+bool log_is_labelled(const char *text, size_t len, int64_t trainers);
+
 /* When a line says that it was printed: the first time of day in it, with the date before it, or
  * the elapsed time of a progress bar, "[01:20<00:40". False: it does not say. */
 bool log_line_stamp(const char *line, size_t len, struct log_stamp *ret);

@@ -572,6 +572,9 @@ static void on_line(void *ctx, uint64_t number, const char *line, size_t len)
     const size_t prefix = log_prefix_len(line, len, &rank);
     line += prefix;
     len -= prefix;
+    if (p->params.is_labelled && prefix == 0) {
+        rank = log_label_rank(line, len); /* it stays in the line: rules may have read it */
+    }
     if (p->n_lines_read > 0) {
         return;
     }

@@ -39,6 +39,7 @@ struct log_parser_params {
     int64_t trainers;     /* of the job, for figures of scope Job; 0: unknown */
     int64_t warmup_steps; /* of lines that number their steps, where the rule does not say */
     int64_t end_steps;    /* measured steps after which benchd ends the program; 0: it does not */
+    bool is_labelled;     /* a label before a line, "3: ", is the number of its process */
     log_figure_fn on_figure; /* NULL: not reported */
     /* CPU time of this thread. A rule whose patterns take too much of it on slow lines is given up
      * for the rest of the log, and there is no result. NULL: it may take any time. */

@@ -68,6 +68,32 @@ class Import(cli.CliCase):
         self.assertIn("line 3: a Python exception", self.ctl(
             *args, self.put("c.log", "step 1\n\nTraceback (most recent call last):\n"), code=2).stderr)
 
+    def test_labels_of_srun_are_ranks(self):
+        """Each process prints its own rate into one log: the job has their sum, by a shipped rule, a new one, and the user's."""
+        def log(order, steps=range(4)):
+            return "".join(f"{rank}: round {i} speed {100 + rank} img/s\n" for i in steps for rank in order)
+        rule = self.folder / "mine.yaml"
+        args = "import", "--store", self.store, "--warmup", "0"
+        self.put("four.log", "starts\n" + log((2, 0, 1, 3)))
+        self.assertIn("406 samples/s; next", self.ctl(*args, "--write-rule", rule, "workers=4:four.log").stderr)
+        self.assertNotIn("WarmupCounted", self.ctl(*args, "--rules", rule, "workers=4:four.log", "-o", "json").stdout)
+        for text in (None, "name: a\nlines: [{kind: Step, pattern: '(?<rank>): round (?<step>) speed (?<rate>) img/s'}]\n"):
+            if text is not None:
+                rule.write_text(text, encoding="utf-8")
+            self.assertIn("  406.0 ", self.ctl(*args, "--rules", rule, "workers=4:four.log").stdout)
+            self.assertIn("the figures of 4 ranks, but 8 trained", self.ctl(*args, "--rules", rule, "workers=8:four.log",
+                                                                            code=2).stderr)
+        rule.write_text("name: a\nlines: [{kind: Step, pattern: 'speed (?<rate>) img/s'}]\n", encoding="utf-8")
+        done = self.ctl(*args, "--rules", rule, "workers=2:" + self.put("two.log", log((0, 1))))
+        self.assertIn("  201.0 ", done.stdout)
+        # Epochs and steps are no processes: the figure is that of one.
+        for name, text in (("epochs.log", log((0,), range(20)) + log((1,), range(20))),
+                           ("steps.log", "".join(f"{i % 10}: speed 100 img/s\n" for i in range(40)))):
+            self.assertIn("the figure of one process", self.ctl(*args, "--rules", rule, "workers=2:" + self.put(name, text),
+                                                               code=2).stderr)
+        big = "".join(f"{rank}: speed {100 + rank} img/s {'.' * 900}\n" for _ in range(900) for rank in (0, 1))
+        self.assertIn("  201.0 ", self.ctl(*args, "--rules", rule, "workers=2:" + self.put("big.log", big)).stdout)
+
     def test_a_summary_has_no_warmup(self):
         rule = self.folder / "mine.yaml"
         args = "import", "--store", self.store

@@ -130,3 +130,36 @@ TEST(prefixes)
         assert_int_equal(rank, rows[i].rank);
     }
 }
+
+TEST(labels_of_processes)
+{
+    static const struct {
+        const char *text;
+        int64_t trainers;
+        bool is_labelled;
+    } rows[] = {
+        {"2: a\n0: a\n1: a\n0: b\n2: b\n1: b\n", 3, true},
+        {"2: a\n0: a\n1: a\n0: b\n2: b\n1: b\n", 8, true}, /* import says that ranks are missing */
+        {"2: a\n  more\nmore\n0: a\n1: a\n0: b\nmore\n2: b\n1: b\n", 3, true},
+        {"02: a\n 0: a\n01: a\n00: b\n02: b\n", 3, true},
+        {"0: a\n1: a\n0: b\n1: b\n0: c\n", 2, true},
+        {"0: a\n1: a\n0: b\n1: b\n0: c\n", 1, false},
+        {"0: a\n0: b\n0: c\n", 1, false},
+        {"0: a\n0: b\n1: a\n1: b\n", 2, false},             /* epochs */
+        {"0: a\n1: b\n2: c\n0: d\n1: e\n2: f\n", 3, false}, /* steps of two epochs */
+        {"0: a\n1: b\n2: c\n3: d\n4: e\n5: f\n6: g\n7: h\n3: d\n4: e\n5: f\n", 8,
+         false}, /* resumed */
+        {"0: a\n20: b\n10: c\n30: d\n", 4, false},
+        {"2: a\nx\nx\nx\nx\nx\n0: a\nx\n1: a\nx\nx\nx\n0: b\n", 3, false},
+        {"5000: a\n2: b\n", 2, false},
+        {"2:a\n0:a\n1:a\n0:b\n", 3, false},
+        {"", 0, false},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        print_message("# row %zu\n", i);
+        assert_int_equal(log_is_labelled(rows[i].text, strlen(rows[i].text), rows[i].trainers),
+                         rows[i].is_labelled);
+    }
+    assert_int_equal(log_label_rank("12: x", 5), 12);
+    assert_int_equal(log_label_rank("x 12: x", 7), -1);
+}
