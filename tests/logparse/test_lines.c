@@ -150,7 +150,7 @@ TEST(labels_of_processes)
         {"0: a\n1: b\n2: c\n3: d\n4: e\n5: f\n6: g\n7: h\n3: d\n4: e\n5: f\n", 8,
          false}, /* resumed */
         {"0: a\n20: b\n10: c\n30: d\n", 4, false},
-        {"2: a\nx\nx\nx\nx\nx\n0: a\nx\n1: a\nx\nx\nx\n0: b\n", 3, false},
+        {"2: a\nx\nx\nx\nx\nx\n0: a\nx\n2: a\nx\nx\nx\n1: b\n", 3, false},
         {"5000: a\n2: b\n", 2, false},
         {"2:a\n0:a\n1:a\n0:b\n", 3, false},
         {"", 0, false},
