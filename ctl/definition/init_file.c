@@ -28,10 +28,14 @@ static const struct {
     {"JAX_COORDINATOR_ADDRESS", "jax"},
     {"torch.distributed", "torchrun"},
     {"torch import distributed", "torchrun"},
+    {"DistributedDataParallel", "torchrun"},
+    {"init_process_group", "torchrun"},
     {"paddle.distributed", "paddle-fleet"},
     /* Quoted: other launchers have variables whose names end so. */
     {"\"WORLD_SIZE\"", "torchrun"},
     {"'WORLD_SIZE'", "torchrun"},
+    {"\"LOCAL_RANK\"", "torchrun"},
+    {"'LOCAL_RANK'", "torchrun"},
     /* These train by torch.distributed, or with a module that does, without naming it. */
     {"import accelerate", "torchrun"},
     {"import transformers", "torchrun"},
@@ -42,22 +46,28 @@ static const struct {
     {"import jax", "none"},
     {"import tensorflow", "none"},
     {"import paddle", "none"},
-    {"import torch", "torchrun"},
+    /* Without the names above its processes are copies, which no figure may join. */
+    {"import torch", "none"},
 };
 
-/* Is there "import M", "import M.x", "from M import y" or "from M.x import y"? */
+/* Is there a line "import M", "import x, M", "from M import y" or "from M.x import y"? */
 static bool has_import(const char *script, const char *module)
 {
-    static const char *const words[] = {"import", "from"};
-    bool is_found = false;
-    for (size_t i = 0; i < COUNT_OF(words) && !is_found; i++) {
-        _cleanup_(freep) char *text = xasprintf("%s %s", words[i], module);
-        for (const char *at = script; !is_found && (at = strstr(at, text)) != NULL;) {
-            at += strlen(text);
-            is_found = !ascii_is_alnum(*at) && *at != '_';
+    const size_t len = strlen(module);
+    for (const char *at = script; (at = strstr(at, module)) != NULL; at += len) {
+        const char *line = at;
+        while (line > script && line[-1] != '\n') {
+            line--;
+        }
+        line += strspn(line, " \t");
+        const bool is_name = !ascii_is_alnum(at[len]) && at[len] != '_' && at > line &&
+                             (at[-1] == ' ' || at[-1] == ',');
+        if (is_name && (str_has_prefix(line, "import ") ||
+                        (str_has_prefix(line, "from ") && at == line + strlen("from ")))) {
+            return true;
         }
     }
-    return is_found;
+    return false;
 }
 
 static const char *guess_of_script(const char *script, char ret_why[static INIT_WHY_SIZE])
@@ -67,7 +77,7 @@ static const char *guess_of_script(const char *script, char ret_why[static INIT_
         const char *text = marks[i].text + (is_import ? strlen("import ") : 0);
         if (is_import ? has_import(script, text) : strstr(script, text) != NULL) {
             text_put(ret_why, INIT_WHY_SIZE, "the script %s %s%s", is_import ? "imports" : "names",
-                     text, str_eq(text, "torch") ? "; for mere copies write none" : "");
+                     text, str_eq(text, "torch") ? ", not torch.distributed" : "");
             return marks[i].profile;
         }
     }

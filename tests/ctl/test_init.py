@@ -4,7 +4,7 @@ import json
 
 import cli
 
-BARE_TORCH = "the script imports torch; for mere copies write none"
+BARE_TORCH = "the script imports torch, not torch.distributed"
 PROFILES = ["jax", "none", "paddle-fleet", "paddle-fluid", "tf-config", "tf-config-chief", "torchrun"]
 
 # The script of the page that says that init guesses its profile.
@@ -76,8 +76,15 @@ class Init(cli.CliCase):
             (["train.py"], "import pytorch_lightning as pl", "torchrun", "the script imports pytorch_lightning"),
             (["train.py"], "import deepspeed", "torchrun", "the script imports deepspeed"),
             (["train.py"], "import transformers, jax\njax.distributed.initialize()", "jax", "the script names jax.distributed"),
-            (["train.py"], "import torch", "torchrun", BARE_TORCH),
-            (["train.py"], "if x:\n    from torch.nn import Linear", "torchrun", BARE_TORCH),
+            (["train.py"], "import torch", "none", BARE_TORCH),
+            (["train.py"], "if x:\n    from torch.nn import Linear", "none", BARE_TORCH),
+            (["train.py"], "import torch\n# results from transformers import no more", "none", BARE_TORCH),
+            (["train.py"], "import torch, lightning as L", "torchrun", "the script imports lightning"),
+            (["train.py"], "import torch\nfrom lightning.pytorch import Trainer", "torchrun", "the script imports lightning"),
+            (["train.py"], "import torch\nimport lightning.pytorch as pl", "torchrun", "the script imports lightning"),
+            (["train.py"], "from torch.nn.parallel import DistributedDataParallel as DDP", "torchrun", "the script names DistributedDataParallel"),
+            (["train.py"], "import torch\ndist.init_process_group()", "torchrun", "the script names init_process_group"),
+            (["train.py"], "import torch\nint(os.environ['LOCAL_RANK'])", "torchrun", "the script names 'LOCAL_RANK'"),
             (["train.py"], "import torch\nimport jax", "none", "the script imports jax"),
             (["train.py"], "import torchvision, my_torch", "none", "nothing in the command or its script shows another"),
             (["other.py"], "import torch.distributed", "none", "nothing in the command shows another; no script found"),
