@@ -194,6 +194,31 @@ void init_put_scalar(struct buf *out, const char *text)
     buf_puts(out, quoted == NULL ? "\"?\"" : quoted);
 }
 
+/* The option of the command by which a step accumulates the gradients of several batches; NULL
+ * without one. Owned. Its name need not begin with a dash: "trainer.accumulate_grad_batches=4". */
+static char *accumulation(const struct init_params *p)
+{
+    for (size_t i = 1; i < p->n_words; i++) {
+        const char *word = p->words[i], *value = option_value(p->words, p->n_words, i);
+        const size_t len = strcspn(word, "=");
+        _cleanup_(freep) char *name = xstrndup(word, len);
+        if ((word[0] == '-' || word[len] == '=') && strstr(name, "accum") != NULL &&
+            !str_eq(value, "1")) {
+            return xasprintf("%s %s", name, value);
+        }
+    }
+    return NULL;
+}
+
+static void put_accumulated_batch(struct buf *out, const char *option)
+{
+    buf_printf(out,
+               "    # batchSize: 32  # unknown: %s accumulates; write batch x accumulation, and\n"
+               "    #                # 'batchScope: Job' where the workers divide it; without it "
+               "figures are steps/s\n",
+               option);
+}
+
 void init_put_no_batch(struct buf *out, const char *role)
 {
     buf_printf(out,
@@ -352,10 +377,12 @@ static char *batch_option(const struct init_params *p, int64_t *ret)
 static void put_batch(struct buf *out, const struct init_params *p, const char *role)
 {
     int64_t batch = 0;
-    _cleanup_(freep) char *option = batch_option(p, &batch);
+    _cleanup_(freep) char *option = batch_option(p, &batch), *accumulates = accumulation(p);
     const bool takes_it =
         array_any(p->words, p->n_words, it, strstr(*it, "$(BENCHD_BATCH_SIZE)") != NULL);
-    if (takes_it) {
+    if (accumulates != NULL) {
+        put_accumulated_batch(out, accumulates);
+    } else if (takes_it) {
         buf_printf(out, "    batchSize: 32  # samples a step of each %s, for the command\n", role);
     } else if (option != NULL) {
         buf_printf(out,
@@ -395,7 +422,8 @@ static void put_rest(struct buf *out, const struct init_params *p, const char *n
         out,
         "  measure:\n    warmupSteps: 10  # steps that do not count, if lines number their steps\n"
         "    steps: 100       # for programs that read BENCHD_STEPS; others decide themselves, and "
-        "must end\n"
+        "must end,\n"
+        "    # until: Steps   # or are ended after these steps with this line\n"
         "  repeats: {min: 3}  # trials of each point; an interval needs three\n");
 }
 

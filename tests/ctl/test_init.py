@@ -150,6 +150,24 @@ class Init(cli.CliCase):
                     self.assertIn(f"; from {source} of the command\n" if source else ", for the command\n", text)
                 self.assertNotIn("batch_size 0", json.dumps(plan))
 
+    def test_a_batch_of_accumulated_gradients_is_unknown(self):
+        """A step has the samples of several batches, and maybe of all workers together: nothing is guessed."""
+        batch = ["train.py", "--batch_size=8"]
+        for words, option in ((["--gradient_accumulation_steps=4"], "--gradient_accumulation_steps 4"), (["--accum-steps", "2"], "--accum-steps 2"),
+                              (["--grad_accum", "8", "-x"], "--grad_accum 8"), (["trainer.accumulate_grad_batches=4"], "trainer.accumulate_grad_batches 4"),
+                              (["--gradient_accumulation_steps=auto"], "--gradient_accumulation_steps auto"),
+                              (["--gradient-accumulation-steps", "2", "--accum", "1"], "--gradient-accumulation-steps 2")):
+            with self.subTest(" ".join(words)):
+                text, plan = self.init("--", *batch, *words)
+                self.assertNotIn("    batchSize", text)
+                self.assertIn(f"    # batchSize: 32  # unknown: {option} accumulates; write batch x accumulation, and\n"
+                              "    #                # 'batchScope: Job' where the workers divide it; without it figures are steps/s\n", text)
+                self.assertNotIn("batch_size 8", json.dumps(plan))
+        self.assertIn("needs a batch size", self.ctl("init", "--", "train.py", "--b=$(BENCHD_BATCH_SIZE)", "--accum", "2", code=2).stderr)
+        for words in (["--gradient_accumulation_steps=1"], ["--accum-steps", "1"], ["--accuracy", "4"], ["accumulated"]):
+            with self.subTest(" ".join(words)):
+                self.assertEqual("8", self.line(self.init("--", *batch, *words)[0], "batchSize"))
+
     def test_validate_says_what_pods_cannot_run(self):
         path = self.folder / "made.yaml"
         path.write_text(self.ctl("init", "--", "x").stdout, encoding="utf-8")
