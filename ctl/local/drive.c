@@ -11,12 +11,15 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "logparse/lines.h"
+#include "logparse/miss.h"
 #include "run/driver.h"
 #include "run/processes/processes.h"
 #include "run/prometheus.h"
 #include "spec/profile.h"
 
-#define SILENCE_MS 10000
+#define SILENCE_MS 10000 /* also between two lines about a trial that goes on */
+#define LAST_LINE_MAX 80
 #define SILENCE_TEXT                                                                               \
     "the programs have printed nothing for 10 s. A program may buffer its output in a pipe: "      \
     "flush "                                                                                       \
@@ -29,13 +32,18 @@ struct drive {
     uv_loop_t loop;
     uv_signal_t signals[COUNT_OF(signals)];
     uv_timer_t timeout;
-    uv_timer_t silence; /* active until output was missing, or had a figure */
+    uv_timer_t silence; /* always active, for nothing may be silent for long */
     uv_timer_t enough;  /* runs out at once: a record comes while its replica is being read */
     struct launcher *launcher;
     struct driver *driver;         /* NULL before and after its time */
     struct prometheus *prometheus; /* NULL: none */
     struct progress *progress;
     enum drive_end end;
+    /* What the programs of the trial have printed so far, and what was said of it. */
+    uint64_t n_lines, n_steps;
+    struct log_quote last;
+    uint64_t said_ms; /* in the time of the loop */
+    bool is_answered; /* output was missing, and that was said, or it had a figure */
 };
 
 static void cancel(struct drive *d, enum drive_end end, const char *why)
@@ -93,20 +101,37 @@ static bool is_silent(const struct drive *d, const struct observed_replica *repl
     return is_any;
 }
 
+/* `reason`: of a warning; NULL: it is none. */
+static void say(struct drive *d, const char *reason, const char *text)
+{
+    d->said_ms = uv_now(&d->loop);
+    if (d->params->seen != NULL) {
+        cli_note_prose(d->params->cli, "%s", text);
+    } else if (reason != NULL) {
+        progress_event(d->progress, EVENT_WARNING, reason, text);
+    } else {
+        progress_note(d->progress, text);
+    }
+}
+
 static void on_silence(uv_timer_t *timer)
 {
     struct drive *d = timer->data;
     _cleanup_(freep) struct observed_replica *replicas = NULL;
     size_t n = 0;
-    if (d->launcher->ops->observe(d->launcher, &replicas, &n, NULL) < 0 ||
-        !is_silent(d, replicas, n)) {
-        return;
-    }
-    (void)uv_timer_stop(timer); /* always 0 */
-    if (d->params->seen != NULL) {
-        cli_note_prose(d->params->cli, "%s", SILENCE_TEXT);
-    } else {
-        progress_event(d->progress, EVENT_WARNING, "NoOutput", SILENCE_TEXT);
+    if (!d->is_answered && d->launcher->ops->observe(d->launcher, &replicas, &n, NULL) >= 0 &&
+        is_silent(d, replicas, n)) {
+        d->is_answered = true;
+        say(d, "NoOutput", SILENCE_TEXT);
+    } else if (uv_now(&d->loop) - d->said_ms >= SILENCE_MS) {
+        _cleanup_(buf_done) struct buf text = BUF_INIT;
+        buf_printf(&text, "%llu lines so far, %llu of them read as steps",
+                   (unsigned long long)d->n_lines, (unsigned long long)d->n_steps);
+        if (d->n_lines > 0) {
+            buf_puts(&text, "; the last: ");
+            buf_put_utf8(&text, d->last.text, LAST_LINE_MAX);
+        }
+        say(d, NULL, buf_cstr(&text));
     }
 }
 
@@ -122,23 +147,34 @@ static void on_event(void *ctx, enum event_type type, const char *reason, const 
 
 static void on_attempt(void *ctx, const struct attempt_row *row)
 {
-    progress_attempt(((struct drive *)ctx)->progress, row);
+    struct drive *d = ctx;
+    d->n_lines = d->n_steps = 0;
+    progress_attempt(d->progress, row);
 }
 
 static void on_record(void *ctx, const struct replica_id *id, const struct record *record)
 {
     struct drive *d = ctx;
-    (void)uv_timer_stop(&d->silence); /* always 0 */
+    d->n_steps += record->type == RECORD_STEP;
+    d->is_answered = true;
     progress_record(d->progress, id, record);
     if (d->params->seen != NULL && try_take_record(d->params->seen, id, record)) {
         (void)uv_timer_start(&d->enough, on_timer, 0, 0); /* fails only while it closes */
     }
 }
 
+static void on_line(void *ctx, uint64_t number, const char *line, size_t len)
+{
+    (void)number;
+    struct drive *d = ctx;
+    log_quote_put(&d->last, ++d->n_lines, line, len);
+}
+
 static void on_output(void *ctx, const struct replica_id *id, const struct replica_text *text)
 {
     struct drive *d = ctx;
-    if (try_take_text(d->params->seen, id, text)) {
+    log_lines_each(text->data, text->len, on_line, d); /* a part ends with a line, as a rule */
+    if (d->params->seen != NULL && try_take_text(d->params->seen, id, text)) {
         (void)uv_timer_start(&d->enough, on_timer, 0, 0); /* fails only while it closes */
     }
 }
@@ -186,6 +222,7 @@ static void close_handles(struct drive *d)
 
 static int run_driver(struct drive *d, struct err *err)
 {
+    const bool is_heard = d->params->seen != NULL || d->params->progress.mode == PROGRESS_PLAIN;
     /* clang-format off */
     struct driver_params params = {
         .loop = &d->loop,
@@ -196,7 +233,7 @@ static int run_driver(struct drive *d, struct err *err)
         .prometheus = d->prometheus,
         .events = {.status = on_status, .event = on_event, .attempt = on_attempt,
                    .record = on_record, .ctx = d,
-                   .output = d->params->seen == NULL ? NULL : on_output},
+                   .output = is_heard ? on_output : NULL},
         /* A resumed run has no live replicas, so it starts like a new one after the trials that
          * are in the store, and its deadline counts from now. */
     };

@@ -276,6 +276,13 @@ void progress_event(struct progress *p, enum event_type type, const char *reason
     }
 }
 
+void progress_note(struct progress *p, const char *text)
+{
+    if (p->mode == PROGRESS_PLAIN) {
+        put_plain(p, text);
+    }
+}
+
 static void show_attempt(struct progress *p, const struct attempt_row *row)
 {
     const char *unit;

@@ -28,6 +28,8 @@ struct progress;
 struct progress *progress_new(const struct progress_params *params);
 void progress_status(struct progress *p, const struct run_status *status);
 void progress_event(struct progress *p, enum event_type type, const char *reason, const char *note);
+/* A line of text where no view has a clock. */
+void progress_note(struct progress *p, const char *text);
 void progress_attempt(struct progress *p, const struct attempt_row *row);
 void progress_record(struct progress *p, const struct replica_id *id, const struct record *record);
 /* Draws the last state and closes its handles (run the loop once more). */

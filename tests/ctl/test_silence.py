@@ -2,6 +2,7 @@
 """What a program does not show: its output in a pipe, and the variables that it does not get."""
 import concurrent.futures
 import pathlib
+import re
 import subprocess
 
 import cli
@@ -20,15 +21,26 @@ class Silence(cli.CliCase):
 
     def test_silence_is_answered(self):
         """Once, after 10 s, in the words of a person; a program that prints is not interrupted by it."""
-        quiet, loud = self.make("sleep", "100"), self.make("sh", "-c", "while true; do echo working; sleep 1; done")
+        quiet, loud = self.make("sleep", "100"), self.make("sh", "-c", f"while true; do echo working {'hard ' * 40}; sleep 1; done")
         how = ["--local", "--timeout", "14s"]
-        rows = [["try", quiet, *how], *(["run", path, *how, "--progress", "plain"] for path in (quiet, loud))]
+        rows = [["try", quiet, *how], *(["run", path, *how, "--progress", "plain"] for path in (quiet, loud)), ["try", loud, *how]]
         with concurrent.futures.ThreadPoolExecutor() as threads:
-            tried, ran, heard = threads.map(lambda row: self.ctl_any(*row).stderr, rows)
+            tried, ran, heard, tried_loud = threads.map(lambda row: self.ctl_any(*row).stderr, rows)
         text = "the programs have printed nothing for 10 s"
         self.assertEqual((1, 1, 0), (tried.count(text), ran.count("warning NoOutput: " + text), heard.count(text)), tried + ran + heard)
+        for said in (heard, tried_loud):  # what comes is no figure: that is said, with a part of the last line
+            self.assertRegex(said, r"(?m)(^| )\d+ lines so far, 0 of them read as steps; the last: working (hard )+h?a?r?d?$")
         for word in ("flush it after each line", "python3 -u", "stdbuf -oL"):
             self.assertIn(word, tried)
+
+    def test_no_trial_is_silent(self):
+        """Two workers, each with a step in 4 s that a rule reads."""
+        path = pathlib.Path(self.make("sh", "-c", "for i in 1 2 3 4 5 6 7 8; do sleep 4; echo $i 5 images/sec; done"))
+        path.write_text(path.read_text(encoding="utf-8").replace("[1, 2]", "[2]"), encoding="utf-8")
+        done = self.ctl_any("try", str(path), "--write", "--timeout", "27s")
+        said = [(int(lines), int(read)) for lines, read in re.findall(r"(?m)^(\d+) lines so far, (\d+) of them read as steps; the last: \d 5 im", done.stderr)]
+        self.assertGreaterEqual(len(said), 2, done.stderr)
+        self.assertTrue(all(lines == read > 0 for lines, read in said), said)
 
     def test_python_prints_at_once(self):
         (self.folder / "train.py").write_text("import time\nprint('loading the data')\ntime.sleep(1000)\n", encoding="utf-8")
