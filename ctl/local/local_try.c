@@ -255,6 +255,19 @@ static void learn_rule(struct lesson *l)
     read_again(l, &l->one);
 }
 
+/* The figure and the rule of the first trial, where the second one has none. */
+static void show_first(const struct lesson *l)
+{
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
+    (void)show(l, &l->one); /* the code is that of the second */
+    if (l->rule.text.len > 0) {
+        buf_puts(&out, "  log: ");
+        try_rule_put(&l->rule, &out);
+        buf_puts(&out, "  # of this trial alone\n");
+        (void)cli_print(&out);
+    }
+}
+
 /* Runs and prints a trial. With --write it learns, and a trial with a figure is printed later, when
  * the rule is complete. */
 static enum exit_code try_point(struct lesson *l, struct trial *t)
@@ -272,7 +285,13 @@ static enum exit_code try_point(struct lesson *l, struct trial *t)
         }
         read_again(l, t);
     }
-    return learns && code_of(t) == EXIT_OK ? EXIT_OK : show(l, t);
+    if (learns && code_of(t) == EXIT_OK) {
+        return EXIT_OK;
+    }
+    if (learns && t == &l->several) {
+        show_first(l);
+    }
+    return show(l, t);
 }
 
 static enum exit_code write_file(const struct lesson *l, struct buf *said)

@@ -279,13 +279,14 @@ static void put_rate(const struct try_trial *t, struct buf *out)
     }
 }
 
-/* The lines and the verdict of a figure that is a sum are those of one replica. */
+/* The lines and the verdict of a figure that is a sum or a mean are those of one replica. */
 static void put_reading(const struct try_trial *t, struct buf *out)
 {
     const struct try_output *shown = t->shown;
     const bool is_sum = t->n_job == 0 && t->n > 1;
-    if (is_sum) {
-        buf_printf(out, "  of these, %s/%td alone:\n", try_role(t), shown - t->list);
+    if (is_sum || shown->result.rate != t->rate) {
+        buf_printf(out, "  of %s, %s/%td alone:\n", is_sum ? "these" : "this mean", try_role(t),
+                   shown - t->list);
     }
     log_reading_format(log_parser_reading(shown->parser), out);
     if (shown->line != NULL && shown->line->kind == LOG_KIND_STEP && !try_states_rate(shown) &&

@@ -192,6 +192,20 @@ class Try(cli.CliCase):
         path = self.make("echo 12.5 images/sec; exec sleep 1000", log="torch-ddp")
         self.try_in_time(r"^sh \(1 worker\): 1 step found, 12.50 samples/s by the rule torch-ddp \(mean of 1 step line\)\n  lines: steps 1\n[^\n]*\nsh \(2", path)
 
+    def test_a_second_trial_that_fails_hides_no_figure(self):
+        script = 'for i in 1 2 3 4 5 6 7 8; do echo "$i 50 frames/s"; done; exit $((BENCHD_WORKERS - 1))'
+        said = self.try_it(self.make(script, warmupSteps="0"), "--write", code=1)
+        self.assertRegex(said, r"^sh \(1 worker\): 8 steps found, 50.00 samples/s by a rule in the definition [^\n]*\n  lines: [^\n]*\n  verdict: [^\n]*\n"
+                               r"  log: \{lines: [^\n]*\}  # of this trial alone\nsh \(2 workers\): worker/[01]: exit code 1")
+        self.assertTrue(said.endswith("nothing was written\n"), said)
+
+    def test_the_mean_of_two_figures_of_the_job(self):
+        rule = "{lines: [{kind: Step, scope: Job, pattern: '(?<rate>) images/sec'}]}"
+        script = "for i in 1 2 3 4 5; do echo $((10 + 10 * BENCHD_INDEX)) images/sec; done"
+        said = self.try_it(self.make(script, log=rule))
+        self.assertRegex(said, r"sh \(1 worker\): 5 steps found, 10.00 [^\n]*\n  lines: steps 5\n")
+        self.assertRegex(said, r"sh \(2 workers\): 5 steps found, 15.00 [^\n]*\n  of this mean, worker/0 alone:\n  lines: steps 5\n  verdict: 10 ")
+
     def test_a_program_that_fails(self):
         said = self.try_it(self.make("echo one; echo two >&2; exit 3", log="torch-ddp"), code=1)
         self.assertEqual(said, "sh (1 worker): worker/0: exit code 3: two\nworker/0, the last 2 lines:\n  1: one\n  2: two\n")
