@@ -36,6 +36,7 @@ struct local_try {
     struct profiles profiles;
     struct definition_file file;
     struct run_def *def;
+    bool has_cut;          /* a program was ended that went on after its steps */
     char *worker, *folder; /* the folder is that of the store */
     struct store *store;
 };
@@ -335,7 +336,16 @@ static enum exit_code write_rule(struct lesson *l)
     return write_file(l, &l->said);
 }
 
-static enum exit_code try_system(const struct local_try *try, uint32_t system)
+/* Was a program ended that went on after measure.steps, so that it may have no end of its own? */
+static bool was_cut(const struct trial *t)
+{
+    const struct spec *spec = t->end == DRIVE_ENOUGH ? t->seen.def->spec : NULL;
+    return spec != NULL && array_any(t->seen.list, t->seen.n, it,
+                                     (it->steps > 0 ? it->steps : (int64_t)it->n_lines) >
+                                         spec->warmup_steps + spec->steps);
+}
+
+static enum exit_code try_system(struct local_try *try, uint32_t system)
 {
     const struct point *large = smallest_point(try->def, system, 2);
     _cleanup_(lesson_done) struct lesson l = {.try = try,
@@ -346,7 +356,9 @@ static enum exit_code try_system(const struct local_try *try, uint32_t system)
     l.several.point = large != l.one.point ? large : NULL;
     enum exit_code code = try_point(&l, &l.one);
     code = code == EXIT_OK && l.several.point != NULL ? try_point(&l, &l.several) : code;
-    return code == EXIT_OK && try->writes ? write_rule(&l) : code;
+    code = code == EXIT_OK && try->writes ? write_rule(&l) : code;
+    try->has_cut = try->has_cut || was_cut(&l.one) || was_cut(&l.several);
+    return code;
 }
 
 /* ---- the verb ---- */
@@ -419,6 +431,10 @@ enum exit_code local_try(const struct cli *cli)
             return code;
         }
         worst = worst == EXIT_OK ? code : worst;
+    }
+    if (try.has_cut && !try.def->spec->ends_after_steps) {
+        cli_note(cli, "try ended a program that went on after its steps; if it never ends, write "
+                      "'until: Steps' below 'measure'");
     }
     if (worst == EXIT_OK && !try.writes) {
         cli_note(cli, "this estimate includes warm-up steps; `benchctl run` skips "

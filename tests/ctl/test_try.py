@@ -153,6 +153,7 @@ class Try(cli.CliCase):
                                               r"  lines: steps \d+(, not read \d+)?\n  verdict: \d[^\n]*\n"
                                               r"train \(2 workers\): \d+ steps found, \d+\.?\d* samples/s by [^\n]*\n  of these, worker/[01] alone:\n"
                                               r"  lines: [^\n]*\n  verdict: [^\n]*\n$")
+                self.assertIn("went on after its steps; if it never ends, write 'until: Steps' below 'measure'\n", done.stderr)
                 self.assertEqual(list(self.tmp.iterdir()), [])
 
     def test_a_program_that_ends(self):
