@@ -40,6 +40,7 @@ struct drive {
     struct progress *progress;
     enum drive_end end;
     /* What the programs of the trial have printed so far, and what was said of it. */
+    VEC(struct log_lines) heard; /* of each trainer or worker */
     uint64_t n_lines, n_steps;
     struct log_quote last;
     uint64_t said_ms; /* in the time of the loop */
@@ -145,10 +146,16 @@ static void on_event(void *ctx, enum event_type type, const char *reason, const 
     progress_event(((struct drive *)ctx)->progress, type, reason, note);
 }
 
+static void forget_lines(struct drive *d)
+{
+    vec_done_each(&d->heard, log_lines_done);
+    d->n_lines = d->n_steps = 0;
+}
+
 static void on_attempt(void *ctx, const struct attempt_row *row)
 {
     struct drive *d = ctx;
-    d->n_lines = d->n_steps = 0;
+    forget_lines(d);
     progress_attempt(d->progress, row);
 }
 
@@ -173,7 +180,12 @@ static void on_line(void *ctx, uint64_t number, const char *line, size_t len)
 static void on_output(void *ctx, const struct replica_id *id, const struct replica_text *text)
 {
     struct drive *d = ctx;
-    log_lines_each(text->data, text->len, on_line, d); /* a part ends with a line, as a rule */
+    while (d->heard.len <= id->index) {
+        log_lines_init(vec_push(&d->heard), on_line, d);
+    }
+    if (id->role != ROLE_PSERVER) { /* a part need not end with a line */
+        log_lines_feed(&d->heard.items[id->index], text->data, text->len);
+    }
     if (d->params->seen != NULL && try_take_text(d->params->seen, id, text)) {
         (void)uv_timer_start(&d->enough, on_timer, 0, 0); /* fails only while it closes */
     }
@@ -282,6 +294,7 @@ int drive(const struct drive_params *params, enum drive_end *ret_end, struct err
     (void)uv_run(&d->loop, UV_RUN_DEFAULT); /* the close callbacks */
     (void)uv_loop_close(&d->loop);          /* every handle is closed */
     progress_free(d->progress);
+    forget_lines(d);
     *ret_end = d->end;
     free(d);
     return r;

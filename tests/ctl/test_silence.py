@@ -21,14 +21,14 @@ class Silence(cli.CliCase):
 
     def test_silence_is_answered(self):
         """Once, after 10 s, in the words of a person; a program that prints is not interrupted by it."""
-        quiet, loud = self.make("sleep", "100"), self.make("sh", "-c", f"while true; do echo working {'hard ' * 40}; sleep 1; done")
+        quiet, loud = self.make("sleep", "100"), self.make("sh", "-c", f"while true; do printf 'working '; sleep 1; echo {'hard ' * 40}; done")
         how = ["--local", "--timeout", "14s"]
         rows = [["try", quiet, *how], *(["run", path, *how, "--progress", "plain"] for path in (quiet, loud)), ["try", loud, *how]]
         with concurrent.futures.ThreadPoolExecutor() as threads:
             tried, ran, heard, tried_loud = threads.map(lambda row: self.ctl_any(*row).stderr, rows)
         text = "the programs have printed nothing for 10 s"
         self.assertEqual((1, 1, 0), (tried.count(text), ran.count("warning NoOutput: " + text), heard.count(text)), tried + ran + heard)
-        for said in (heard, tried_loud):  # what comes is no figure: that is said, with a part of the last line
+        for said in (heard, tried_loud):  # what comes in parts is no figure: that is said, with the beginning of the last line
             self.assertRegex(said, r"(?m)(^| )\d+ lines so far, 0 of them read as steps; the last: working (hard )+h?a?r?d?$")
         for word in ("flush it after each line", "python3 -u", "stdbuf -oL"):
             self.assertIn(word, tried)
