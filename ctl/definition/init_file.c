@@ -210,15 +210,6 @@ static char *accumulation(const struct init_params *p)
     return NULL;
 }
 
-static void put_accumulated_batch(struct buf *out, const char *option)
-{
-    buf_printf(out,
-               "    # batchSize: 32  # unknown: %s accumulates; write batch x accumulation, and\n"
-               "    #                # 'batchScope: Job' where the workers divide it; without it "
-               "figures are steps/s\n",
-               option);
-}
-
 void init_put_no_batch(struct buf *out, const char *role)
 {
     buf_printf(out,
@@ -381,7 +372,12 @@ static void put_batch(struct buf *out, const struct init_params *p, const char *
     const bool takes_it =
         array_any(p->words, p->n_words, it, strstr(*it, "$(BENCHD_BATCH_SIZE)") != NULL);
     if (accumulates != NULL) {
-        put_accumulated_batch(out, accumulates);
+        buf_printf(
+            out,
+            "    # batchSize: 32  # unknown: %s accumulates; write batch x accumulation, and\n"
+            "    #                # 'batchScope: Job' where the workers divide it; without it "
+            "figures are steps/s\n",
+            accumulates);
     } else if (takes_it) {
         buf_printf(out, "    batchSize: 32  # samples a step of each %s, for the command\n", role);
     } else if (option != NULL) {

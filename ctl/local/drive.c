@@ -102,7 +102,7 @@ static bool is_silent(const struct drive *d, const struct observed_replica *repl
     return is_any;
 }
 
-/* `reason`: of a warning; NULL: it is none. */
+/* `reason` names a warning; it is NULL for a line of progress. */
 static void say(struct drive *d, const char *reason, const char *text)
 {
     d->said_ms = uv_now(&d->loop);
