@@ -203,7 +203,7 @@ static void read_again(const struct lesson *l, struct trial *t)
     const bool is_needed = l->rule.text.len > 0 && t->point != NULL && t->failure.len == 0;
     struct run_def *def = is_needed ? make_def(l, t->point) : NULL;
     if (def != NULL) {
-        _cleanup_(run_def_freep) struct run_def *old = t->seen.def;
+        run_def_free(t->seen.def);
         t->seen.def = def;
         try_read(&t->seen);
     }
