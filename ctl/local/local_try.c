@@ -203,9 +203,10 @@ static void read_again(const struct lesson *l, struct trial *t)
     const bool is_needed = l->rule.text.len > 0 && t->point != NULL && t->failure.len == 0;
     struct run_def *def = is_needed ? make_def(l, t->point) : NULL;
     if (def != NULL) {
-        run_def_free(t->seen.def);
+        struct run_def *const old = t->seen.def;
         t->seen.def = def;
-        try_read(&t->seen);
+        try_read(&t->seen); /* forgets what it had from the old one */
+        run_def_free(old);
     }
 }
 

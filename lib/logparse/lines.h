@@ -42,7 +42,7 @@ size_t log_prefix_len(const char *line, size_t len, int64_t *ret_rank);
 int64_t log_label_rank(const char *line, size_t len);
 /* Are the numbers that a whole text has before its lines labels of `trainers` or more processes?
  * They are all of 0 to n - 1, on a third of the lines or more, and they do not count: steps and
- * epochs rise by one and begin anew. Two processes take turns, so only `trainers` tells them. */
+ * epochs rise by one and begin anew. Two processes take turns, so only `trainers` decides. */
 bool log_is_labelled(const char *text, size_t len, int64_t trainers);
 
 /* When a line says that it was printed: the first time of day in it, with the date before it, or

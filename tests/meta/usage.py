@@ -25,6 +25,7 @@ FOREIGN = {
     "ld": "wrap",
     "meson": "prefix",
     "tar": "zstd",
+    "srun": "label",
     "torchrun": "nproc_per_node tee",
 }
 _OPTION = re.compile(r"(?<![\w-])--([a-z][\w-]*\w)")
