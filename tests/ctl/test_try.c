@@ -93,9 +93,10 @@ struct pair {
 
 static void pair_read(struct pair *p, int i, const char *log)
 {
-    _cleanup_(run_def_freep) struct run_def *old = p->seen[i].def;
+    struct run_def *const old = p->seen[i].def;
     p->seen[i].def = make_workers(i + 1, p->batch_size, log);
     try_read(&p->seen[i]);
+    run_def_free(old);
 }
 
 /* Returns whether the scope is known. */
