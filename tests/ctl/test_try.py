@@ -8,6 +8,7 @@ import pathlib
 import re
 import signal
 import stat
+import statistics
 import subprocess
 import sys
 
@@ -332,7 +333,12 @@ class Try(cli.CliCase):
                 else:
                     units = 64 if re.search("(tokens|words)/s by", said) else 1
                     tolerance = 0.3 if "median of" in said else 0.15  # the truth is a mean
-                    self.assert_right(said, {n: [units * r for r in rates] for n, rates in truth.items()}, tolerance=tolerance)
+                    # A rule that ships knows whose rate its program prints: that of a whole job is not added for copies, and they are named.
+                    several = truth[2] if self.figures(said).get(2, 0) > 1.5 * units * statistics.mean(truth[1]) else [statistics.mean(truth[2])]
+                    if len(several) == 1:
+                        self.assertIn("2 independent copies", said)
+                    true = {1: truth[1], 2: several}
+                    self.assert_right(said, {n: [units * r for r in rates] for n, rates in true.items()}, tolerance=tolerance)
 
     def test_the_rule_is_learned_and_written(self):
         # A step time is of who prints it, however the time that a line says and the pace of the lines change.
