@@ -128,7 +128,8 @@ static void on_silence(uv_timer_t *timer)
         _cleanup_(buf_done) struct buf text = BUF_INIT;
         buf_printf(&text, "%llu lines so far, %llu of them read as steps",
                    (unsigned long long)d->n_lines, (unsigned long long)d->n_steps);
-        if (d->n_lines > 0) {
+        const bool is_record = str_has_prefix(d->last.text, "{\"benchd\"");
+        if (d->n_lines > 0 && !is_record) {
             buf_puts(&text, "; the last: ");
             buf_put_utf8(&text, d->last.text, LAST_LINE_MAX);
         }
