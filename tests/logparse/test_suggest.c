@@ -241,7 +241,6 @@ TEST(groups_of_lines)
         _cleanup_(buf_done) struct buf log = BUF_INIT, out = BUF_INIT;
         put_lines(&log, groups[i].format, 30, groups[i].step);
         log_advise(log.data, log.len, &who, &out);
-        print_message("# %s", buf_cstr(&out));
         assert_non_null(strstr(buf_cstr(&out), groups[i].said));
     }
 }
