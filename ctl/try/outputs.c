@@ -294,7 +294,7 @@ static void put_reading(const struct try_trial *t, struct buf *out)
         buf_printf(out, "  batch: %lld samples a step, by batchSize alone; no line confirms it\n",
                    (long long)t->def->matrix.points[0].batch_size);
     }
-    if (t->n > 1 && system_is_copies(&t->def->spec->systems.items[0])) {
+    if ((is_sum || t->n_job > 1) && system_is_copies(&t->def->spec->systems.items[0])) {
         buf_printf(out,
                    "  %u independent copies, as far as the definition shows: profile none does "
                    "not connect the processes\n",
