@@ -20,7 +20,7 @@
 
 #define IMPORT_STDIN "-"
 #define IMPORT_LOG_BYTES ((size_t)64 << 20) /* that are stored of a log, as of a live replica */
-#define IMPORT_HEAD_BYTES ((size_t)1 << 20) /* of a log, that show which rule it needs */
+#define IMPORT_HEAD_BYTES ((size_t)1 << 20) /* so much of a log shows which rule it needs */
 #define NAME_UNKNOWN "unknown"
 
 struct import_file {

@@ -24,7 +24,7 @@ static size_t count_trials(const struct import *im, const struct params *params)
     return vec_sum(&im->trials, it, (size_t)is_of(it, params));
 }
 
-/* Each once, in the order of the command line; that of a single node is the baseline. */
+/* Each point is listed once, in the order of the command line; a single node is the baseline. */
 static json_t *points_to_json(const struct import *im)
 {
     json_t *list = json_array();

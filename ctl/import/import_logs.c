@@ -11,7 +11,7 @@
 #include "spec/spec.h"
 
 #define ALL_BYTES_MAX ((size_t)512 << 20)
-#define STEPS_MAX 1000000 /* of a definition, and of --warmup */
+#define STEPS_MAX 1000000 /* a definition and --warmup may name no more */
 
 /* ---- options ---- */
 

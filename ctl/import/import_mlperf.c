@@ -133,7 +133,7 @@ static enum exit_code list_logs(struct mlperf_import *im)
     qsort(found.gl_pathv, found.gl_pathc, sizeof(found.gl_pathv[0]), compare_paths);
     for (size_t i = 0; i < found.gl_pathc; i++) {
         const char *path = found.gl_pathv[i];
-        const size_t len = (size_t)(file_last_part(path) - path); /* of the folder */
+        const size_t len = (size_t)(file_last_part(path) - path); /* the folder's part */
         if (i == 0 || strncmp(path, found.gl_pathv[i - 1], len) != 0) {
             add_entry(folder, path, im);
         }
