@@ -122,7 +122,19 @@ class Systems(cli.CliCase):
         plan = self.ctl("plan", path, "--local").stdout
         self.assertRegex(plan, r"(?m)^POINT .* WORKERS +THREADS")
 
-    COPY = "i=0; while [ $i -lt 30 ]; do i=$((i+1)); echo \"step $i took 20.0 ms ${BENCHD_BATCH_SIZE-no batch}\"; sleep 0.02; done"
+    # It measures its steps: a time that it only states is contradicted by the arrival of its lines where the machine is busy.
+    COPY = f"""exec {sys.executable} -u -c '
+import os, time
+began = last = time.monotonic()
+for i in range(1, 31):
+    time.sleep(max(0, began + 0.02 * i - time.monotonic()))
+    last, before = time.monotonic(), last
+    print(f"step {{i}} took {{1000 * (last - before):.1f}} ms", os.environ.get("BENCHD_BATCH_SIZE", "no batch"))
+'"""
+
+    def assert_speedup(self, table, low, high):
+        speedup, = re.findall(r"2 workers: ([\d.]+)x", table)
+        self.assertTrue(low < float(speedup) < high, table)
 
     def ran(self, change=lambda text: text):
         """A definition of a shell loop, its run of one trial a point, and the page of the run."""
@@ -154,10 +166,10 @@ class Systems(cli.CliCase):
             return text.replace("profile: none", "profile: torchrun").replace("    # batchSize", "    batchSize: 32\n    # batchSize")
 
         _, table, page = self.ran(torchrun)
-        self.assertRegex(table, r"2 workers: 2\.000x")
+        self.assert_speedup(table, 1.5, 2.5)
         self.assertNotIn("a batch is of the whole job", table + page)
         _, table, page = self.ran(lambda text: torchrun(text).replace("    # batchSize", "    batchScope: Job\n    # batchSize"))
-        self.assertRegex(table, r"2 workers: 1\.000x")
+        self.assert_speedup(table, 0.7, 1.3)
         for text in (table, page):
             self.assertIn("a batch is of the whole job; 2 points", text)
         log = self.ctl("logs", "latest", "--store", self.store, "--point", "1").stdout
