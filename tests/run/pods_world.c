@@ -130,6 +130,7 @@ void world_close(struct world *w)
     kube_cache_done(&w->workload_cache);
     run_def_free(w->def);
     fake_kube_reset();
+    drop_pods(&w->pods);
 }
 
 const struct replica_id ids[3] = {
@@ -211,6 +212,7 @@ size_t accept_pods(struct world *w, json_t *ret[3])
     size_t n = 0;
     struct kube_call *call;
     while ((call = fake_kube_open(0)) != NULL && call->req.method == KUBE_POST) {
+        json_decref(ret[n]);
         ret[n] = pod_of(call);
         answer(w, call, 0, "{}"); /* its body is not looked at */
         notify(w, KUBE_CHANGE_ADDED, ret[n++], NULL);
@@ -218,10 +220,10 @@ size_t accept_pods(struct world *w, json_t *ret[3])
     return n;
 }
 
-void world_open_pods(struct world *w, json_t *ret[3])
+void world_open_pods(struct world *w)
 {
     world_open_gang(w);
-    assert_int_equal(accept_pods(w, ret), 3);
+    assert_int_equal(accept_pods(w, w->pods), 3);
 }
 
 const struct observed_replica *seen(struct world *w, const struct replica_id *id)

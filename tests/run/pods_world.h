@@ -17,6 +17,7 @@ struct world {
     struct pods_counters counters;
     struct launcher *launcher;
     unsigned n_changes, n_records;
+    json_t *pods[3]; /* of accept_pods and world_open_pods; NULL: none */
     struct run_wait wait;
     int64_t denied_wait_ms;
     bool has_policy;  /* of the next make_launcher */
@@ -66,8 +67,8 @@ void notify(struct world *w, enum kube_change change, json_t *pod, const char *s
 /* Answers every open POST of a pod, also those that follow, and the watch tells of them; the
  * pods, in their order. */
 size_t accept_pods(struct world *w, json_t *ret[3]);
-/* world_open_gang, then accept_pods of its three. */
-void world_open_pods(struct world *w, json_t *ret[3]);
+/* world_open_gang, then accept_pods of its three, which are w->pods. */
+void world_open_pods(struct world *w);
 /* The observed replica; NULL: none. Borrowed till the next call. */
 const struct observed_replica *seen(struct world *w, const struct replica_id *id);
 /* What it says that it waits for. */

@@ -25,10 +25,9 @@ static struct kube_call *events_call(void)
 TEST(a_pod_that_is_not_set_up)
 {
     _cleanup_(world_close) struct world w;
-    _cleanup_(drop_pods) json_t *pods[3] = {0};
-    world_open_pods(&w, pods);
-    json_object_set_new(json_object_get(pods[1], "spec"), "nodeName", json_string("n1"));
-    notify(&w, KUBE_CHANGE_UPDATED, pods[1], NOT_SET_UP);
+    world_open_pods(&w);
+    json_object_set_new(json_object_get(w.pods[1], "spec"), "nodeName", json_string("n1"));
+    notify(&w, KUBE_CHANGE_UPDATED, w.pods[1], NOT_SET_UP);
     pass_ms(&w, 19900);
     assert_null(events_call());
     assert_string_equal(wait_of(&w).reason, "");
@@ -52,7 +51,7 @@ TEST(a_pod_that_is_not_set_up)
     assert_null(events_call());
     assert_string_equal(wait_of(&w).text,
                         "trainer/0 on node 'n1': FailedMount: configmap 'a' not found");
-    notify(&w, KUBE_CHANGE_UPDATED, pods[1], NOT_SET_UP); /* still */
+    notify(&w, KUBE_CHANGE_UPDATED, w.pods[1], NOT_SET_UP); /* still */
     pass_ms(&w, 30000);
     assert_string_equal(wait_of(&w).text,
                         "trainer/0 on node 'n1': FailedMount: configmap 'a' not found");
@@ -70,13 +69,12 @@ TEST(a_pod_that_is_not_set_up)
 TEST(a_pod_that_is_set_up_late)
 {
     _cleanup_(world_close) struct world w;
-    _cleanup_(drop_pods) json_t *pods[3] = {0};
-    world_open_pods(&w, pods);
-    notify(&w, KUBE_CHANGE_UPDATED, pods[1], NOT_SET_UP);
+    world_open_pods(&w);
+    notify(&w, KUBE_CHANGE_UPDATED, w.pods[1], NOT_SET_UP);
     pass_ms(&w, 20100);
     pass_ms(&w, 5100);
     assert_string_equal(wait_of(&w).reason, "PodNotSetUp");
-    notify(&w, KUBE_CHANGE_UPDATED, pods[1], RUNNING);
+    notify(&w, KUBE_CHANGE_UPDATED, w.pods[1], RUNNING);
     assert_string_equal(wait_of(&w).reason, "");
     answer(&w, events_call(), 0, "{\"items\":[{\"reason\":\"FailedMount\",\"note\":\"late\"}]}");
     assert_null(seen(&w, &ids[1])->message);

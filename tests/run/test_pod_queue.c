@@ -124,7 +124,6 @@ static void admit(struct world *w, uint32_t number, json_t *pods[3])
 TEST(pods_come_when_the_queue_admits_them)
 {
     _cleanup_(world_close) struct world w;
-    _cleanup_(drop_pods) json_t *pods[3] = {0};
     open_queue(&w, NULL);
     create_gang(&w, 0);
     struct kube_call *post =
@@ -150,9 +149,9 @@ TEST(pods_come_when_the_queue_admits_them)
     show(&w, 0, w.def->uid, ADMITTED);
     answer(&w, only(KUBE_GET, "/resourceflavors/small"), 0, "{\"metadata\":{\"name\":\"small\"}}");
     answer(&w, only(KUBE_GET, "/resourceflavors/large"), 0, large);
-    assert_int_equal(accept_pods(&w, pods), 3);
+    assert_int_equal(accept_pods(&w, w.pods), 3);
     for (size_t i = 0; i < 3; i++) { /* each role goes to its flavor's nodes, once */
-        const json_t *of = json_object_get(pods[i], "spec");
+        const json_t *of = json_object_get(w.pods[i], "spec");
         const json_t *pool = json_object_get(json_object_get(of, "nodeSelector"), "pool");
         assert_string_equal(i == 0 ? "" : "b", pool == NULL ? "" : json_string_value(pool));
         assert_int_equal(json_array_size(json_object_get(of, "tolerations")), i > 0);
@@ -165,11 +164,10 @@ TEST(pods_come_when_the_queue_admits_them)
 TEST(a_trial_says_how_it_came_to_run)
 {
     _cleanup_(world_close) struct world w;
-    _cleanup_(drop_pods) json_t *pods[3] = {0};
     open_queue(&w, NULL);
-    admit(&w, 0, pods);
+    admit(&w, 0, w.pods);
     for (size_t i = 0; i < 3; i++) {
-        notify(&w, KUBE_CHANGE_UPDATED, pods[i], RUNNING);
+        notify(&w, KUBE_CHANGE_UPDATED, w.pods[i], RUNNING);
     }
     const struct pods *l = (const struct pods *)w.launcher;
     _cleanup_(freep) char *uid = xasprintf(
@@ -184,10 +182,9 @@ TEST(a_trial_says_how_it_came_to_run)
 TEST(an_eviction_costs_no_attempt_and_gives_the_quota_back)
 {
     _cleanup_(world_close) struct world w;
-    _cleanup_(drop_pods) json_t *pods[3] = {0};
     open_queue(&w, NULL);
-    admit(&w, 0, pods);
-    notify(&w, KUBE_CHANGE_UPDATED, pods[0], RUNNING);
+    admit(&w, 0, w.pods);
+    notify(&w, KUBE_CHANGE_UPDATED, w.pods[0], RUNNING);
     answer_slices(&w);
     const unsigned n_changes = w.n_changes;
     show(&w, 0, w.def->uid, EVICTED);
@@ -201,7 +198,7 @@ TEST(an_eviction_costs_no_attempt_and_gives_the_quota_back)
     }
     for (size_t i = 0; i < 3; i++) {
         assert_int_equal(fake_kube_n_open(), 0);
-        notify(&w, KUBE_CHANGE_REMOVED, pods[i], NULL);
+        notify(&w, KUBE_CHANGE_REMOVED, w.pods[i], NULL);
     }
     struct kube_call *delete = only(KUBE_DELETE, "/workloads/");
     assert_non_null(strstr(delete->req.body, "\"uid-0\""));
@@ -231,9 +228,8 @@ TEST(a_place_that_is_lost_before_the_pods_is_asked_for_again)
 TEST(pods_without_their_workload_are_preempted)
 {
     _cleanup_(world_close) struct world w;
-    _cleanup_(drop_pods) json_t *pods[3] = {0};
     open_queue(&w, NULL);
-    admit(&w, 0, pods);
+    admit(&w, 0, w.pods);
     hide(&w, 0);
     assert_int_equal(seen(&w, &ids[1])->failure, FAILURE_PREEMPTED);
     assert_non_null(strstr(seen(&w, &ids[1])->message, "deleted"));

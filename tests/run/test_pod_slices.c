@@ -53,12 +53,11 @@ static void start_gang(struct world *w, uint32_t attempt, json_t *pods[3])
 TEST(addresses_are_gathered)
 {
     _cleanup_(world_close) struct world w;
-    _cleanup_(drop_pods) json_t *pods[3] = {0};
     world_open(&w, POD_BY_DNS);
-    start_gang(&w, 0, pods);
-    notify(&w, KUBE_CHANGE_UPDATED, pods[1], AT("10.0.0.7"));
+    start_gang(&w, 0, w.pods);
+    notify(&w, KUBE_CHANGE_UPDATED, w.pods[1], AT("10.0.0.7"));
     assert_writes("trainer-0=10.0.0.7 ");
-    notify(&w, KUBE_CHANGE_UPDATED, pods[2], AT("10.0.0.8"));
+    notify(&w, KUBE_CHANGE_UPDATED, w.pods[2], AT("10.0.0.8"));
     assert_writes("trainer-0=10.0.0.7 "); /* one at a time */
     answer(&w, open_write(), 0, "{}");
     assert_int_equal(fake_kube_n_open(), 0); /* gathered: the server is still to come */
@@ -67,11 +66,11 @@ TEST(addresses_are_gathered)
     pass_ms(&w, 2); /* 5 ms for each of three */
     assert_writes("trainer-0=10.0.0.7 trainer-1=10.0.0.8 ");
     answer(&w, open_write(), 0, "{}");
-    notify(&w, KUBE_CHANGE_UPDATED, pods[0], AT("10.0.0.9"));
+    notify(&w, KUBE_CHANGE_UPDATED, w.pods[0], AT("10.0.0.9"));
     _cleanup_(freep) char *all = addresses_of(open_write());
     assert_non_null(strstr(all, "pserver-0=10.0.0.9 "));
     answer(&w, open_write(), 0, "{}");
-    notify(&w, KUBE_CHANGE_UPDATED, pods[0], ENDED); /* it has no address any more */
+    notify(&w, KUBE_CHANGE_UPDATED, w.pods[0], ENDED); /* it has no address any more */
     pass_ms(&w, 5000);
     assert_true(fake_kube_n_open() == 0 || fake_kube_open(0)->req.method != KUBE_PATCH);
 }
@@ -79,12 +78,12 @@ TEST(addresses_are_gathered)
 TEST(the_next_attempt_replaces_them)
 {
     _cleanup_(world_close) struct world w;
-    _cleanup_(drop_pods) json_t *pods[3] = {0}, *next[3] = {0};
+    _cleanup_(drop_pods) json_t *next[3] = {0};
     world_open(&w, POD_BY_DNS);
-    start_gang(&w, 0, pods);
-    notify(&w, KUBE_CHANGE_UPDATED, pods[1], AT("10.0.0.7"));
-    notify(&w, KUBE_CHANGE_UPDATED, pods[2], AT("10.0.0.8"));
-    notify(&w, KUBE_CHANGE_UPDATED, pods[0], AT("10.0.0.9"));
+    start_gang(&w, 0, w.pods);
+    notify(&w, KUBE_CHANGE_UPDATED, w.pods[1], AT("10.0.0.7"));
+    notify(&w, KUBE_CHANGE_UPDATED, w.pods[2], AT("10.0.0.8"));
+    notify(&w, KUBE_CHANGE_UPDATED, w.pods[0], AT("10.0.0.9"));
     answer_slices(&w);
     remove_gang(&w);
     for (size_t i = 0; i < 3; i++) {
@@ -93,7 +92,7 @@ TEST(the_next_attempt_replaces_them)
             assert_int_equal(call->req.method, KUBE_DELETE);
             answer(&w, call, 0, "{}");
         }
-        notify(&w, KUBE_CHANGE_REMOVED, pods[i], NULL);
+        notify(&w, KUBE_CHANGE_REMOVED, w.pods[i], NULL);
     }
     create_gang(&w, 1);
     assert_int_equal(accept_pods(&w, next), 3);
@@ -108,14 +107,13 @@ TEST(the_next_attempt_replaces_them)
 TEST(a_restart_writes_them_again)
 {
     _cleanup_(world_close) struct world w;
-    _cleanup_(drop_pods) json_t *pods[3] = {0};
     world_open(&w, POD_BY_DNS);
-    start_gang(&w, 0, pods);
+    start_gang(&w, 0, w.pods);
     w.launcher->ops->free(w.launcher);
     turn(&w);
     make_launcher(&w, POD_BY_DNS);
     for (size_t i = 0; i < 3; i++) {
-        notify(&w, KUBE_CHANGE_ADDED, pods[i], AT("10.0.0.7"));
+        notify(&w, KUBE_CHANGE_ADDED, w.pods[i], AT("10.0.0.7"));
     }
     answer(&w, open_write(), 0, "{}");
     _cleanup_(freep) char *all = addresses_of(open_write());
@@ -128,10 +126,9 @@ TEST(a_restart_writes_them_again)
 TEST(a_refusal_is_told_and_tried_again)
 {
     _cleanup_(world_close) struct world w;
-    _cleanup_(drop_pods) json_t *pods[3] = {0};
     world_open(&w, POD_BY_DNS);
-    start_gang(&w, 0, pods);
-    notify(&w, KUBE_CHANGE_UPDATED, pods[1], AT("10.0.0.7"));
+    start_gang(&w, 0, w.pods);
+    notify(&w, KUBE_CHANGE_UPDATED, w.pods[1], AT("10.0.0.7"));
     answer(&w, open_write(), -EACCES, "cannot patch resource endpointslices");
     for (int i = 0; i < 20 && fake_kube_n_open() == 0; i++) {
         pass_ms(&w, 500);
@@ -172,10 +169,9 @@ TEST(addresses_by_ip_need_none)
 TEST(ipv6_has_slices_of_its_own)
 {
     _cleanup_(world_close) struct world w;
-    _cleanup_(drop_pods) json_t *pods[3] = {0};
     world_open(&w, POD_BY_DNS);
-    start_gang(&w, 0, pods);
-    notify(&w, KUBE_CHANGE_UPDATED, pods[1], AT("fd00::7"));
+    start_gang(&w, 0, w.pods);
+    notify(&w, KUBE_CHANGE_UPDATED, w.pods[1], AT("fd00::7"));
     assert_writes("trainer-0=fd00::7 ");
     assert_non_null(strstr(open_write()->req.path, "-0-v6?"));
     assert_non_null(strstr(open_write()->req.body, "\"IPv6\""));

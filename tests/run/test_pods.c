@@ -15,7 +15,6 @@ TEST(the_first_goes_alone)
     open_gates(&w);
     assert_int_equal(fake_kube_n_open(), 1);
     assert_non_null(strstr(fake_kube_open(0)->req.path, "fieldValidation=Strict"));
-    _cleanup_(drop_pods) json_t *pods[3] = {0};
     struct kube_call *first = fake_kube_open(0);
     _cleanup_(json_decrefp) json_t *pod = pod_of(first);
     _cleanup_(freep) char *text = json_dumps(pod, 0);
@@ -23,7 +22,7 @@ TEST(the_first_goes_alone)
     assert_int_equal(fake_kube_n_open(), 2); /* the others at once */
     assert_true(w.launcher->ops->is_settling(w.launcher, NULL));
     const unsigned n_changes = w.n_changes;
-    assert_int_equal(accept_pods(&w, pods), 2);
+    assert_int_equal(accept_pods(&w, w.pods), 2);
     assert_int_equal(w.n_changes, n_changes + 1); /* when the last one was created */
     assert_false(w.launcher->ops->is_settling(w.launcher, NULL));
     assert_int_equal(w.counters.created, 3);
@@ -80,10 +79,10 @@ TEST(by_address_servers_come_first)
     create_gang(&w, 0);
     assert_int_equal(fake_kube_n_open(), 1); /* no Service */
     open_gates(&w);
-    _cleanup_(drop_pods) json_t *pods[3] = {0}, *trainers[3] = {0};
-    assert_int_equal(accept_pods(&w, pods), 1);
+    _cleanup_(drop_pods) json_t *trainers[3] = {0};
+    assert_int_equal(accept_pods(&w, w.pods), 1);
     assert_int_equal(fake_kube_n_open(), 0);
-    notify(&w, KUBE_CHANGE_UPDATED, pods[0], RUNNING);
+    notify(&w, KUBE_CHANGE_UPDATED, w.pods[0], RUNNING);
     assert_int_equal(fake_kube_n_open(), 2);
     assert_non_null(strstr(fake_kube_open(0)->req.body, "10.0.0.7:7164"));
     assert_non_null(strstr(fake_kube_open(0)->req.body, "\"serviceAccountName\":\"replicas\""));
@@ -112,11 +111,11 @@ TEST(by_address_all_servers_come_first)
     _cleanup_(world_close) struct world w;
     world_open(&w, POD_BY_IP);
     create_gang_of(&w, 2, 1);
-    _cleanup_(drop_pods) json_t *pods[3] = {0}, *trainers[3] = {0};
-    assert_int_equal(accept_pods(&w, pods), 2);
-    notify(&w, KUBE_CHANGE_UPDATED, pods[0], RUNNING);
+    _cleanup_(drop_pods) json_t *trainers[3] = {0};
+    assert_int_equal(accept_pods(&w, w.pods), 2);
+    notify(&w, KUBE_CHANGE_UPDATED, w.pods[0], RUNNING);
     assert_int_equal(fake_kube_n_open(), 0); /* the other has no address yet */
-    notify(&w, KUBE_CHANGE_UPDATED, pods[1], RUNNING);
+    notify(&w, KUBE_CHANGE_UPDATED, w.pods[1], RUNNING);
     assert_int_equal(accept_pods(&w, trainers), 1);
 }
 
@@ -140,17 +139,16 @@ TEST(at_most_40_pods_are_posted_at_a_time)
 TEST(vanished_pods_are_lost_and_ends_are_final)
 {
     _cleanup_(world_close) struct world w;
-    _cleanup_(drop_pods) json_t *pods[3] = {0};
-    world_open_pods(&w, pods);
-    notify(&w, KUBE_CHANGE_UPDATED, pods[0], ENDED);
-    notify(&w, KUBE_CHANGE_REMOVED, pods[0], NULL);
+    world_open_pods(&w);
+    notify(&w, KUBE_CHANGE_UPDATED, w.pods[0], ENDED);
+    notify(&w, KUBE_CHANGE_REMOVED, w.pods[0], NULL);
     assert_int_equal(seen(&w, &ids[0])->state, REPLICA_SUCCEEDED);
     assert_false(seen(&w, &ids[0])->has_summary); /* it left none */
     unsigned n_changes = w.n_changes;
-    notify(&w, KUBE_CHANGE_REMOVED, pods[2], NULL);
+    notify(&w, KUBE_CHANGE_REMOVED, w.pods[2], NULL);
     assert_int_equal(seen(&w, &ids[2])->state, REPLICA_LOST);
     assert_int_equal(w.n_changes, n_changes + 1);
-    json_t *other = json_deep_copy(pods[1]); /* a namesake with another uid is not it */
+    json_t *other = json_deep_copy(w.pods[1]); /* a namesake with another uid is not it */
     json_object_set_new(json_object_get(other, "metadata"), "uid", json_string("x"));
     notify(&w, KUBE_CHANGE_REMOVED, other, NULL);
     assert_int_equal(seen(&w, &ids[1])->state, REPLICA_PENDING);
@@ -161,12 +159,11 @@ TEST(vanished_pods_are_lost_and_ends_are_final)
 TEST(an_end_stands_whatever_is_reported_later)
 {
     _cleanup_(world_close) struct world w;
-    _cleanup_(drop_pods) json_t *pods[3] = {0};
-    world_open_pods(&w, pods);
-    notify(&w, KUBE_CHANGE_UPDATED, pods[0], ENDED);
-    notify(&w, KUBE_CHANGE_UPDATED, pods[0], RUNNING);
+    world_open_pods(&w);
+    notify(&w, KUBE_CHANGE_UPDATED, w.pods[0], ENDED);
+    notify(&w, KUBE_CHANGE_UPDATED, w.pods[0], RUNNING);
     assert_int_equal(seen(&w, &ids[0])->state, REPLICA_SUCCEEDED);
-    _cleanup_(json_decrefp) json_t *namesake = json_deep_copy(pods[1]);
+    _cleanup_(json_decrefp) json_t *namesake = json_deep_copy(w.pods[1]);
     json_object_set_new(json_object_get(namesake, "metadata"), "uid", json_string("x"));
     notify(&w, KUBE_CHANGE_UPDATED, namesake, ENDED);
     assert_int_equal(seen(&w, &ids[1])->state, REPLICA_PENDING);
@@ -176,14 +173,13 @@ TEST(an_end_stands_whatever_is_reported_later)
 TEST(a_new_address_is_a_change)
 {
     _cleanup_(world_close) struct world w;
-    _cleanup_(drop_pods) json_t *pods[3] = {0};
-    world_open_pods(&w, pods);
-    notify(&w, KUBE_CHANGE_UPDATED, pods[0], RUNNING);
+    world_open_pods(&w);
+    notify(&w, KUBE_CHANGE_UPDATED, w.pods[0], RUNNING);
     const unsigned n_changes = w.n_changes;
-    notify(&w, KUBE_CHANGE_UPDATED, pods[0], RUNNING);
+    notify(&w, KUBE_CHANGE_UPDATED, w.pods[0], RUNNING);
     assert_int_equal(w.n_changes, n_changes);
-    json_object_set_new(json_object_get(pods[0], "status"), "podIP", json_string("10.0.0.8"));
-    notify(&w, KUBE_CHANGE_UPDATED, pods[0], NULL);
+    json_object_set_new(json_object_get(w.pods[0], "status"), "podIP", json_string("10.0.0.8"));
+    notify(&w, KUBE_CHANGE_UPDATED, w.pods[0], NULL);
     assert_int_equal(w.n_changes, n_changes + 1);
 }
 
@@ -221,18 +217,17 @@ TEST(a_pod_that_the_watch_never_shows_is_asked_for)
 TEST(a_pod_that_vanished_waits_for_nothing)
 {
     _cleanup_(world_close) struct world w;
-    _cleanup_(drop_pods) json_t *pods[3] = {0};
-    world_open_pods(&w, pods);
+    world_open_pods(&w);
     for (size_t i = 1; i < 3; i++) {
-        notify(&w, KUBE_CHANGE_UPDATED, pods[i], UNSCHEDULABLE);
+        notify(&w, KUBE_CHANGE_UPDATED, w.pods[i], UNSCHEDULABLE);
     }
-    notify(&w, KUBE_CHANGE_REMOVED, pods[2], NULL);
+    notify(&w, KUBE_CHANGE_REMOVED, w.pods[2], NULL);
     pods_limit_wait(w.launcher, -1);
     pass_ms(&w, 2);
     assert_int_equal(seen(&w, &ids[1])->failure, FAILURE_WAIT_OVER);
     assert_int_equal(seen(&w, &ids[2])->state, REPLICA_LOST);
     assert_int_equal(seen(&w, &ids[2])->failure, FAILURE_INFRASTRUCTURE);
-    notify(&w, KUBE_CHANGE_UPDATED, pods[0], NO_IMAGE); /* a wait with a limit of its own */
+    notify(&w, KUBE_CHANGE_UPDATED, w.pods[0], NO_IMAGE); /* a wait with a limit of its own */
     pass_ms(&w, 119900);
     assert_int_equal(seen(&w, &ids[0])->state, REPLICA_PENDING);
     pass_ms(&w, 200);
@@ -339,12 +334,11 @@ TEST(a_pod_of_a_deleted_run_of_its_name_is_waited_for)
 TEST(a_tick_reports_once)
 {
     _cleanup_(world_close) struct world w;
-    _cleanup_(drop_pods) json_t *pods[3] = {0};
-    world_open_pods(&w, pods);
+    world_open_pods(&w);
     const unsigned n_changes = w.n_changes;
     for (size_t i = 0; i < 3; i++) {
-        json_object_set_new(pods[i], "status", json_loads(RUNNING, 0, NULL));
-        notify_soon(&w, KUBE_CHANGE_UPDATED, pods[i]);
+        json_object_set_new(w.pods[i], "status", json_loads(RUNNING, 0, NULL));
+        notify_soon(&w, KUBE_CHANGE_UPDATED, w.pods[i]);
     }
     assert_int_equal(w.n_changes, n_changes);
     turn(&w);
@@ -369,24 +363,23 @@ TEST(nothing_ticks_without_pods)
 TEST(a_new_launcher_takes_over)
 {
     _cleanup_(world_close) struct world w;
-    _cleanup_(drop_pods) json_t *pods[3] = {0};
-    world_open_pods(&w, pods);
-    (void)kube_cache_put(&w.cache, pods[0]);
-    (void)kube_cache_put(&w.cache, pods[1]);
+    world_open_pods(&w);
+    (void)kube_cache_put(&w.cache, w.pods[0]);
+    (void)kube_cache_put(&w.cache, w.pods[1]);
     w.launcher->ops->free(w.launcher);
     assert_int_equal(fake_kube_n_open(), 0); /* the pods live on */
     make_launcher(&w, POD_BY_DNS);
     assert_non_null(seen(&w, &ids[0]));
     assert_non_null(seen(&w, &ids[1]));
     assert_null(seen(&w, &ids[2]));
-    notify(&w, KUBE_CHANGE_ADDED, pods[2], NULL); /* its POST came late */
+    notify(&w, KUBE_CHANGE_ADDED, w.pods[2], NULL); /* its POST came late */
     assert_non_null(seen(&w, &ids[2]));
     assert_false(w.launcher->ops->is_settling(w.launcher, NULL));
-    notify(&w, KUBE_CHANGE_UPDATED, pods[0], ENDED);
+    notify(&w, KUBE_CHANGE_UPDATED, w.pods[0], ENDED);
     w.launcher->ops->remove(w.launcher, &ids[0], true);
     turn(&w);
     assert_null(seen(&w, &ids[0]));
-    notify(&w, KUBE_CHANGE_UPDATED, pods[0], NULL);
+    notify(&w, KUBE_CHANGE_UPDATED, w.pods[0], NULL);
     assert_null(seen(&w, &ids[0])); /* forgotten is forgotten */
     assert_int_equal(fake_kube_n_open(), 0);
 }
@@ -410,10 +403,10 @@ static void run_on(struct world *w, json_t *pod, const char *node)
     notify(w, KUBE_CHANGE_UPDATED, pod, RUNNING);
 }
 
-static size_t ask_for_nodes(struct world *w, json_t *pods[3], struct kube_call **ret)
+static size_t ask_for_nodes(struct world *w, struct kube_call **ret)
 {
     for (size_t i = 0; i < 3; i++) {
-        run_on(w, pods[i], "n1");
+        run_on(w, w->pods[i], "n1");
         assert_true(i == 2 || n_asked_for_nodes(ret) == 0); /* the others still start */
     }
     return n_asked_for_nodes(ret);
@@ -422,14 +415,13 @@ static size_t ask_for_nodes(struct world *w, json_t *pods[3], struct kube_call *
 TEST(a_node_is_read_before_all_pods_run_for_who_collects)
 {
     _cleanup_(world_close) struct world w;
-    _cleanup_(drop_pods) json_t *pods[3] = {0};
     struct node_labels labels = {.more = {NULL}};
     struct kube_call *call = NULL;
     struct replica_output output;
-    world_open_pods(&w, pods);
+    world_open_pods(&w);
     struct pods *l = (struct pods *)w.launcher;
     l->params.node_labels = &labels;
-    run_on(&w, pods[1], "n1");
+    run_on(&w, w.pods[1], "n1");
     assert_int_equal(n_asked_for_nodes(&call), 0);
     assert_int_equal(w.launcher->ops->collect(w.launcher, &ids[1], &output, NULL), -EAGAIN);
     assert_int_equal(n_asked_for_nodes(&call), 1);
@@ -443,14 +435,13 @@ TEST(a_node_is_read_before_all_pods_run_for_who_collects)
 TEST(without_the_right_one_answer_is_enough)
 {
     _cleanup_(world_close) struct world w;
-    _cleanup_(drop_pods) json_t *pods[3] = {0};
     struct node_labels labels = {.more = {NULL}};
     struct kube_call *call = NULL;
-    world_open_pods(&w, pods);
+    world_open_pods(&w);
     ((struct pods *)w.launcher)->params.node_labels = &labels;
-    run_on(&w, pods[0], "n1");
-    run_on(&w, pods[1], "n2");
-    run_on(&w, pods[2], "n3");
+    run_on(&w, w.pods[0], "n1");
+    run_on(&w, w.pods[1], "n2");
+    run_on(&w, w.pods[2], "n3");
     assert_int_equal(n_asked_for_nodes(&call), 3);
     fake_kube.http_code = 403;
     answer(&w, call, -EACCES,
@@ -485,14 +476,13 @@ TEST(labels_of_a_node_are_read_once)
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         _cleanup_(world_close) struct world w;
-        _cleanup_(drop_pods) json_t *pods[3] = {0};
         struct node_labels labels = {.more = {"rack", "absent"}};
         struct kube_call *call = NULL;
-        world_open_pods(&w, pods);
+        world_open_pods(&w);
         struct pods *l = (struct pods *)w.launcher;
         l->params.node_labels = &labels;
         w.def->matrix.points[0].devices = rows[i].devices;
-        assert_int_equal(ask_for_nodes(&w, pods, &call), 1);
+        assert_int_equal(ask_for_nodes(&w, &call), 1);
         assert_true(pod_nodes_ask(l, l->members.items[1]));
         if (rows[i].labels == NULL) {
             fake_kube.http_code = 403;
@@ -505,7 +495,7 @@ TEST(labels_of_a_node_are_read_once)
                 xasprintf("{\"kind\":\"Node\",\"metadata\":{\"labels\":{%s}}}", rows[i].labels);
             answer(&w, call, 0, node);
         }
-        assert_int_equal(ask_for_nodes(&w, pods, &call), 0); /* not again */
+        assert_int_equal(ask_for_nodes(&w, &call), 0); /* not again */
         assert_int_equal(labels.is_denied, rows[i].labels == NULL);
         assert_false(pod_nodes_ask(l, l->members.items[1]));
         char *environment = xstrdup("{\"accelerator\":\"own\",\"gpu_driver\":null}");

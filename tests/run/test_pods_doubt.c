@@ -152,11 +152,11 @@ TEST(any_member_may_be_made_twice)
 }
 
 /* A world whose gang runs. */
-static void open_running(struct world *w, json_t *pods[3])
+static void open_running(struct world *w)
 {
-    world_open_pods(w, pods);
+    world_open_pods(w);
     for (size_t i = 0; i < 3; i++) {
-        notify(w, KUBE_CHANGE_UPDATED, pods[i], RUNNING);
+        notify(w, KUBE_CHANGE_UPDATED, w->pods[i], RUNNING);
     }
 }
 
@@ -166,15 +166,14 @@ TEST(a_pod_whose_labels_were_taken_is_deleted)
 {
     for (int is_deleted = 0; is_deleted < 2; is_deleted++) {
         _cleanup_(world_close) struct world w;
-        _cleanup_(drop_pods) json_t *pods[3] = {0};
-        open_running(&w, pods);
-        _cleanup_(json_decrefp) json_t *bare = json_deep_copy(pods[2]);
+        open_running(&w);
+        _cleanup_(json_decrefp) json_t *bare = json_deep_copy(w.pods[2]);
         json_object_del(json_object_get(bare, "metadata"), "labels");
         _cleanup_(freep) char *text = json_dumps(bare, 0);
         if (is_deleted) {
-            deleted_by_somebody(&w, pods[2]);
+            deleted_by_somebody(&w, w.pods[2]);
         } else {
-            notify(&w, KUBE_CHANGE_REMOVED, pods[2], NULL);
+            notify(&w, KUBE_CHANGE_REMOVED, w.pods[2], NULL);
         }
         assert_int_equal(seen(&w, &ids[2])->state, REPLICA_LOST);
         remove_gang(&w);
@@ -183,8 +182,8 @@ TEST(a_pod_whose_labels_were_taken_is_deleted)
         while ((call = find_open(KUBE_DELETE)) != NULL) {
             answer(&w, call, 0, "{}");
         }
-        notify(&w, KUBE_CHANGE_REMOVED, pods[0], NULL);
-        notify(&w, KUBE_CHANGE_REMOVED, pods[1], NULL);
+        notify(&w, KUBE_CHANGE_REMOVED, w.pods[0], NULL);
+        notify(&w, KUBE_CHANGE_REMOVED, w.pods[1], NULL);
         pass_ms(&w, 2100);
         assert_true((find_open(KUBE_POST) != NULL) == is_deleted);
         assert_true((find_open(KUBE_GET) != NULL) != is_deleted);
@@ -216,22 +215,20 @@ static void expect_found_and_deleted(struct world *w, const json_t *pod)
 TEST(a_pod_whose_owner_was_taken_is_deleted)
 {
     _cleanup_(world_close) struct world w;
-    _cleanup_(drop_pods) json_t *pods[3] = {0};
-    open_running(&w, pods);
-    (void)json_object_del(json_object_get(pods[2], "metadata"), "ownerReferences");
-    notify(&w, KUBE_CHANGE_UPDATED, pods[2], RUNNING);
+    open_running(&w);
+    (void)json_object_del(json_object_get(w.pods[2], "metadata"), "ownerReferences");
+    notify(&w, KUBE_CHANGE_UPDATED, w.pods[2], RUNNING);
     assert_int_equal(seen(&w, &ids[2])->state, REPLICA_LOST);
-    expect_found_and_deleted(&w, pods[2]);
+    expect_found_and_deleted(&w, w.pods[2]);
 }
 
 TEST(a_pod_that_changes_after_its_owner_was_taken_is_deleted)
 {
     _cleanup_(world_close) struct world w;
-    _cleanup_(drop_pods) json_t *pods[3] = {0};
-    open_running(&w, pods);
-    (void)json_object_del(json_object_get(pods[2], "metadata"), "ownerReferences");
-    notify(&w, KUBE_CHANGE_UPDATED, pods[2], RUNNING);
-    notify(&w, KUBE_CHANGE_UPDATED, pods[2], RUNNING);
+    open_running(&w);
+    (void)json_object_del(json_object_get(w.pods[2], "metadata"), "ownerReferences");
+    notify(&w, KUBE_CHANGE_UPDATED, w.pods[2], RUNNING);
+    notify(&w, KUBE_CHANGE_UPDATED, w.pods[2], RUNNING);
     pass_ms(&w, 2100);
     assert_non_null(find_open(KUBE_DELETE));
 }
@@ -253,25 +250,23 @@ TEST(a_pod_whose_labels_were_edited_is_deleted)
                                            {"benchd.io/role", "pserver"}};
     for (size_t i = 0; i < sizeof(edits) / sizeof(edits[0]); i++) {
         _cleanup_(world_close) struct world w;
-        _cleanup_(drop_pods) json_t *pods[3] = {0};
-        open_running(&w, pods);
+        open_running(&w);
         answer_slices(&w);
-        set_label(pods[2], edits[i][0], edits[i][1]);
-        notify(&w, KUBE_CHANGE_UPDATED, pods[2], RUNNING);
+        set_label(w.pods[2], edits[i][0], edits[i][1]);
+        notify(&w, KUBE_CHANGE_UPDATED, w.pods[2], RUNNING);
         assert_int_equal(seen(&w, &ids[2])->state, REPLICA_LOST);
         assert_int_equal(seen(&w, &ids[0])->state, REPLICA_RUNNING);
         assert_int_equal(seen(&w, &ids[1])->state, REPLICA_RUNNING);
-        expect_found_and_deleted(&w, pods[2]);
+        expect_found_and_deleted(&w, w.pods[2]);
     }
 }
 
 TEST(the_watch_shows_another_pod)
 {
     _cleanup_(world_close) struct world w;
-    _cleanup_(drop_pods) json_t *pods[3] = {0};
-    world_open_pods(&w, pods);
-    _cleanup_(json_decrefp) json_t *second = second_of(pods[0]);
-    notify(&w, KUBE_CHANGE_REMOVED, pods[0], NULL);
+    world_open_pods(&w);
+    _cleanup_(json_decrefp) json_t *second = second_of(w.pods[0]);
+    notify(&w, KUBE_CHANGE_REMOVED, w.pods[0], NULL);
     notify(&w, KUBE_CHANGE_ADDED, second, NULL); /* an earlier benchd's late request, say */
     assert_int_equal(seen(&w, &ids[0])->state, REPLICA_LOST);
     expect_deletion_of_second(&w);

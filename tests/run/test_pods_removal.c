@@ -37,9 +37,8 @@ TEST(removal_waits_for_the_answer_and_for_the_end)
  * etcd. benchd sends no second DELETE; it waits until the watch or a list says that it is gone. */
 TEST(what_is_gone_already_is_waited_for_too)
 {
-    _cleanup_(drop_pods) json_t *pods[3] = {0};
     _cleanup_(world_close) struct world w;
-    world_open_pods(&w, pods);
+    world_open_pods(&w);
     remove_gang(&w);
     struct kube_call *call;
     while ((call = fake_kube_open(0)) != NULL) {
@@ -49,17 +48,17 @@ TEST(what_is_gone_already_is_waited_for_too)
     create_gang(&w, 1);
     assert_int_equal(fake_kube_n_open(), 0); /* it waits, and nothing is deleted again */
     for (size_t i = 0; i < 3; i++) {
-        notify(&w, KUBE_CHANGE_REMOVED, pods[i], NULL);
+        notify(&w, KUBE_CHANGE_REMOVED, w.pods[i], NULL);
     }
     assert_non_null(strstr(fake_kube_open(0)->req.body, "p0t0a1-"));
 }
 
 /* The gang, made and ended: trainers have left, their pods' phase is to come. */
-static void make_ended_gang(struct world *w, json_t *pods[3], const char *status)
+static void make_ended_gang(struct world *w, const char *status)
 {
-    world_open_pods(w, pods);
+    world_open_pods(w);
     for (size_t i = 0; i < 3; i++) {
-        notify(w, KUBE_CHANGE_UPDATED, pods[i], status);
+        notify(w, KUBE_CHANGE_UPDATED, w->pods[i], status);
     }
     struct kube_call *call;
     while ((call = fake_kube_open(0)) != NULL) { /* logs */
@@ -85,8 +84,7 @@ static size_t count_open(enum kube_method method)
 TEST(pods_that_are_over_are_not_waited_for)
 {
     _cleanup_(world_close) struct world w;
-    _cleanup_(drop_pods) json_t *pods[3] = {0};
-    make_ended_gang(&w, pods, ENDED);
+    make_ended_gang(&w, ENDED);
     assert_int_equal(count_open(KUBE_DELETE), 3);
     assert_true(w.launcher->ops->is_removing(w.launcher));
     create_gang(&w, 1);
@@ -98,17 +96,16 @@ TEST(pods_that_are_over_are_not_waited_for)
 TEST(pods_that_have_stopped_are_deleted_when_over)
 {
     _cleanup_(world_close) struct world w;
-    _cleanup_(drop_pods) json_t *pods[3] = {0};
-    make_ended_gang(&w, pods, STOPPED);
+    make_ended_gang(&w, STOPPED);
     create_gang(&w, 1);
     assert_int_equal(fake_kube_n_open(), 0);
     assert_true(w.launcher->ops->is_removing(w.launcher)); /* freed now, it would leave them */
-    notify(&w, KUBE_CHANGE_UPDATED, pods[0], ENDED);
-    notify(&w, KUBE_CHANGE_UPDATED, pods[0], ENDED);
+    notify(&w, KUBE_CHANGE_UPDATED, w.pods[0], ENDED);
+    notify(&w, KUBE_CHANGE_UPDATED, w.pods[0], ENDED);
     assert_int_equal(count_open(KUBE_DELETE), 1);
-    notify(&w, KUBE_CHANGE_UPDATED, pods[1], ENDED);
+    notify(&w, KUBE_CHANGE_UPDATED, w.pods[1], ENDED);
     assert_int_equal(count_open(KUBE_POST), 0);
-    notify(&w, KUBE_CHANGE_REMOVED, pods[2], NULL); /* by somebody */
+    notify(&w, KUBE_CHANGE_REMOVED, w.pods[2], NULL); /* by somebody */
     assert_int_equal(count_open(KUBE_DELETE), 2);
     assert_int_equal(count_open(KUBE_POST), 1);
 }
@@ -118,11 +115,10 @@ TEST(pods_that_have_stopped_are_deleted_when_over)
 TEST(what_is_created_does_not_queue_behind_deletions)
 {
     _cleanup_(world_close) struct world w;
-    _cleanup_(drop_pods) json_t *pods[3] = {0};
-    make_ended_gang(&w, pods, STOPPED);
+    make_ended_gang(&w, STOPPED);
     create_gang(&w, 1);
     for (size_t i = 0; i < 3; i++) {
-        notify(&w, KUBE_CHANGE_UPDATED, pods[i], ENDED);
+        notify(&w, KUBE_CHANGE_UPDATED, w.pods[i], ENDED);
     }
     assert_int_equal(count_open(KUBE_DELETE), 2); /* DELETIONS_BESIDE_POSTS */
     assert_int_equal(count_open(KUBE_POST), 1);
@@ -135,8 +131,7 @@ TEST(a_hurried_removal_shortens_the_grace)
 {
     for (int is_hurried = 0; is_hurried <= 1; is_hurried++) {
         _cleanup_(world_close) struct world w;
-        _cleanup_(drop_pods) json_t *pods[3] = {0};
-        world_open_pods(&w, pods);
+        world_open_pods(&w);
         w.launcher->is_hurried = is_hurried;
         remove_gang(&w);
         struct kube_call *call;
@@ -152,8 +147,7 @@ TEST(a_hurried_removal_shortens_the_grace)
 TEST(pods_that_may_run_are_deleted_at_once)
 {
     _cleanup_(world_close) struct world w;
-    _cleanup_(drop_pods) json_t *pods[3] = {0};
-    make_ended_gang(&w, pods, STOPPED);
+    make_ended_gang(&w, STOPPED);
     create_gang(&w, 1);
     pass_ms(&w, 3100);
     assert_int_equal(count_open(KUBE_DELETE), 3);
@@ -163,8 +157,7 @@ TEST(pods_that_may_run_are_deleted_at_once)
 TEST(pods_whose_phase_does_not_come_are_deleted)
 {
     _cleanup_(world_close) struct world w;
-    _cleanup_(drop_pods) json_t *pods[3] = {0};
-    make_ended_gang(&w, pods, STOPPED);
+    make_ended_gang(&w, STOPPED);
     assert_int_equal(count_open(KUBE_DELETE), 0);
     pass_ms(&w, 2900);
     assert_int_equal(count_open(KUBE_DELETE), 0);
@@ -193,8 +186,7 @@ TEST(pods_whose_phase_does_not_come_are_deleted)
 TEST(a_deletion_ends_the_wait_for_a_right)
 {
     _cleanup_(world_close) struct world w;
-    _cleanup_(drop_pods) json_t *pods[3] = {0};
-    make_ended_gang(&w, pods, ENDED);
+    make_ended_gang(&w, ENDED);
     fake_kube.http_code = 403;
     answer(&w, fake_kube_open(0), -EACCES, NO_RIGHT);
     pass_ms(&w, 8000);
@@ -262,11 +254,10 @@ TEST(a_removed_pod_whose_post_failed_is_looked_for)
 TEST(what_is_lost_is_not_deleted_and_what_runs_is)
 {
     _cleanup_(world_close) struct world w;
-    _cleanup_(drop_pods) json_t *pods[3] = {0};
-    world_open_pods(&w, pods);
-    notify(&w, KUBE_CHANGE_REMOVED, pods[0], NULL);
+    world_open_pods(&w);
+    notify(&w, KUBE_CHANGE_REMOVED, w.pods[0], NULL);
     assert_int_equal(seen(&w, &ids[0])->state, REPLICA_LOST);
-    notify(&w, KUBE_CHANGE_UPDATED, pods[1], RUNNING);
+    notify(&w, KUBE_CHANGE_UPDATED, w.pods[1], RUNNING);
     w.launcher->ops->remove(w.launcher, &ids[0], false);
     turn(&w);
     assert_int_equal(count_open(KUBE_DELETE), 0);

@@ -277,8 +277,7 @@ TEST(what_is_not_ours_to_delete_is_told)
 TEST(a_pod_that_does_not_go_blocks_without_limit)
 {
     _cleanup_(world_close) struct world w;
-    _cleanup_(drop_pods) json_t *pods[3] = {0};
-    world_open_pods(&w, pods);
+    world_open_pods(&w);
     remove_gang(&w);
     struct kube_call *call;
     while ((call = fake_kube_open(0)) != NULL) {
@@ -296,7 +295,7 @@ TEST(a_pod_that_does_not_go_blocks_without_limit)
             const size_t which = strstr(call->req.path, "pserver") != NULL     ? 0
                                  : strstr(call->req.path, "trainer-0") != NULL ? 1
                                                                                : 2;
-            _cleanup_(freep) char *text = json_dumps(pods[which], 0);
+            _cleanup_(freep) char *text = json_dumps(w.pods[which], 0);
             answer(&w, call, 0, is_get ? text : "{}");
         }
         assert_string_equal(wait_of(&w).reason, "PodsRemain");
@@ -313,8 +312,7 @@ TEST(a_pod_that_does_not_go_blocks_without_limit)
 TEST(a_refused_deletion_is_tried_again)
 {
     _cleanup_(world_close) struct world w;
-    _cleanup_(drop_pods) json_t *pods[3] = {0};
-    world_open_pods(&w, pods);
+    world_open_pods(&w);
     remove_gang(&w);
     struct kube_call *call;
     fake_kube.http_code = 403;
@@ -400,8 +398,7 @@ TEST(a_full_quota_and_a_broken_webhook_are_waited_for)
         assert_int_equal(seen(&w, &ids[0])->state, REPLICA_PENDING);
         assert_int_equal(w.counters.failed, 0);
         pass_ms(&w, 32000);
-        _cleanup_(drop_pods) json_t *pods[3] = {0};
-        assert_int_equal(accept_pods(&w, pods), 3);
+        assert_int_equal(accept_pods(&w, w.pods), 3);
         assert_string_equal(wait_of(&w).reason, "");
     }
 }
@@ -443,12 +440,11 @@ TEST(half_a_gang_in_a_full_quota_gives_way)
     pass_ms(&w, 2000);
     assert_int_equal(fake_kube_open(0)->req.method, KUBE_POST);
     assert_string_equal(wait_of(&w).reason, "QuotaExceeded"); /* it still lacks room */
-    _cleanup_(drop_pods) json_t *pods[3] = {0};
-    assert_int_equal(accept_pods(&w, pods), 3);
+    assert_int_equal(accept_pods(&w, w.pods), 3);
     pass_ms(&w, 100);
     assert_string_equal(wait_of(&w).reason, "QuotaExceeded");
     for (size_t i = 0; i < 3; i++) {
-        notify(&w, KUBE_CHANGE_UPDATED, pods[i], RUNNING);
+        notify(&w, KUBE_CHANGE_UPDATED, w.pods[i], RUNNING);
     }
     pass_ms(&w, 100);
     assert_string_equal(wait_of(&w).reason, ""); /* all run */
@@ -487,11 +483,10 @@ static void check_pauses(const char *first, const char *status, enum failure_cla
     world_open_gang(&w);
     pods_limit_wait(w.launcher, 600 * 1000);
     for (uint32_t attempt = 0; attempt < 7; attempt++) {
-        _cleanup_(drop_pods) json_t *pods[3] = {0};
-        assert_int_equal(accept_pods(&w, pods), 3);
+        assert_int_equal(accept_pods(&w, w.pods), 3);
         antedate(&w);
-        notify(&w, KUBE_CHANGE_UPDATED, pods[1], first);
-        notify(&w, KUBE_CHANGE_UPDATED, pods[2], status);
+        notify(&w, KUBE_CHANGE_UPDATED, w.pods[1], first);
+        notify(&w, KUBE_CHANGE_UPDATED, w.pods[2], status);
         struct replica_id id = ids[2];
         id.attempt.number = attempt;
         assert_int_equal(seen(&w, &id)->failure, attempt < 6 ? failure : last);
@@ -505,7 +500,7 @@ static void check_pauses(const char *first, const char *status, enum failure_cla
             answer(&w, fake_kube_open(0), 0, "{}");
         }
         for (size_t i = 0; i < 3; i++) {
-            notify(&w, KUBE_CHANGE_REMOVED, pods[i], NULL);
+            notify(&w, KUBE_CHANGE_REMOVED, w.pods[i], NULL);
         }
         pass_ms(&w, 5000);
         pass_ms(&w, (pauses_s[attempt] - 5) * 1000 - 100);
@@ -561,8 +556,7 @@ TEST(a_creation_without_an_answer_is_told)
     assert_string_equal(wait_of(&w).reason, "CreationFails");
     assert_non_null(
         strstr(wait_of(&w).text, "does not answer the creation of pod 'test-abcde-p0t0a0-"));
-    _cleanup_(drop_pods) json_t *pods[3] = {0};
-    assert_int_equal(accept_pods(&w, pods), 3);
+    assert_int_equal(accept_pods(&w, w.pods), 3);
     assert_string_equal(wait_of(&w).reason, "");
 }
 
@@ -573,32 +567,32 @@ TEST(a_node_that_is_not_ready_is_told)
     "{\"phase\":\"Running\",\"conditions\":[{\"type\":\"Ready\",\"status\":\"" status              \
     "\"}]," CONTAINER("{\"running\":{}}") "}"
     _cleanup_(world_close) struct world w;
-    _cleanup_(drop_pods) json_t *pods[3] = {0};
-    world_open_pods(&w, pods);
+    world_open_pods(&w);
     for (size_t i = 0; i < 3; i++) {
         const char *node = i == 0 ? "n1" : "n4";
-        (void)json_object_set_new(json_object_get(pods[i], "spec"), "nodeName", json_string(node));
-        notify(&w, KUBE_CHANGE_UPDATED, pods[i], READY("True"));
+        (void)json_object_set_new(json_object_get(w.pods[i], "spec"), "nodeName",
+                                  json_string(node));
+        notify(&w, KUBE_CHANGE_UPDATED, w.pods[i], READY("True"));
     }
     pass_ms(&w, 10000);
     assert_string_equal(wait_of(&w).reason, "");
-    notify(&w, KUBE_CHANGE_UPDATED, pods[1], READY("False"));
+    notify(&w, KUBE_CHANGE_UPDATED, w.pods[1], READY("False"));
     pass_ms(&w, 6000);
     assert_string_equal(wait_of(&w).reason, "NodeNotReady");
     assert_string_equal(wait_of(&w).text, "trainer/0: node 'n4' is not ready");
     assert_int_equal(seen(&w, &ids[1])->state, REPLICA_RUNNING); /* it may come back */
     assert_string_equal(seen(&w, &ids[1])->message, "node 'n4' is not ready");
-    notify(&w, KUBE_CHANGE_UPDATED, pods[2], READY("False"));
+    notify(&w, KUBE_CHANGE_UPDATED, w.pods[2], READY("False"));
     turn(&w);
     assert_string_equal(wait_of(&w).text, "trainer/0 and others: node 'n4' is not ready");
     for (size_t i = 1; i < 3; i++) {
-        notify(&w, KUBE_CHANGE_UPDATED, pods[i], READY("True"));
+        notify(&w, KUBE_CHANGE_UPDATED, w.pods[i], READY("True"));
     }
     turn(&w);
     assert_string_equal(wait_of(&w).reason, "");
     assert_null(seen(&w, &ids[1])->message);
-    notify(&w, KUBE_CHANGE_UPDATED, pods[1], READY("False"));
-    notify(&w, KUBE_CHANGE_REMOVED, pods[1], NULL);
+    notify(&w, KUBE_CHANGE_UPDATED, w.pods[1], READY("False"));
+    notify(&w, KUBE_CHANGE_REMOVED, w.pods[1], NULL);
     turn(&w);
     assert_int_equal(seen(&w, &ids[1])->failure, FAILURE_INFRASTRUCTURE);
     assert_string_equal(
@@ -651,38 +645,37 @@ TEST(a_short_wait_does_not_hide_a_long_one)
 TEST(a_place_is_waited_for)
 {
     _cleanup_(world_close) struct world w;
-    _cleanup_(drop_pods) json_t *pods[3] = {0};
-    world_open_pods(&w, pods);
-    notify(&w, KUBE_CHANGE_UPDATED, pods[0], UNSCHEDULABLE("0/2 nodes"));
-    notify(&w, KUBE_CHANGE_UPDATED, pods[1], GATED);
+    world_open_pods(&w);
+    notify(&w, KUBE_CHANGE_UPDATED, w.pods[0], UNSCHEDULABLE("0/2 nodes"));
+    notify(&w, KUBE_CHANGE_UPDATED, w.pods[1], GATED);
     pass_ms(&w, 4900);
     assert_string_equal(wait_of(&w).reason, ""); /* that is usual */
     pass_ms(&w, 200);
     assert_string_equal(wait_of(&w).reason, "Queued");
     assert_string_equal(wait_of(&w).text, "trainer/0: a scheduling gate holds the pod: m");
-    notify(&w, KUBE_CHANGE_UPDATED, pods[1], UNSCHEDULABLE("0/2 nodes"));
+    notify(&w, KUBE_CHANGE_UPDATED, w.pods[1], UNSCHEDULABLE("0/2 nodes"));
     pass_ms(&w, 100);
     pass_ms(&w, 5000);
     assert_string_equal(wait_of(&w).reason, "WaitsForNodes");
     const unsigned n_changes = w.n_changes;
-    notify(&w, KUBE_CHANGE_UPDATED, pods[0], UNSCHEDULABLE("0/3 nodes"));
+    notify(&w, KUBE_CHANGE_UPDATED, w.pods[0], UNSCHEDULABLE("0/3 nodes"));
     assert_int_equal(w.n_changes, n_changes + 1); /* the scheduler's words have changed */
     assert_string_equal(wait_of(&w).text, "pserver/0 and others: no node fits the pod: 0/3 nodes");
     pass_ms(&w, 10 * 24 * 3600 * 1000);
     assert_int_equal(seen(&w, &ids[0])->state, REPLICA_PENDING);
     w.launcher->ops->free(w.launcher); /* kill -9: the next process knows what the status says */
     w.wait = (struct run_wait){.reason = "WaitsForNodes", .text = "old"};
-    (void)kube_cache_put(&w.cache, pods[0]);
-    (void)kube_cache_put(&w.cache, pods[1]);
+    (void)kube_cache_put(&w.cache, w.pods[0]);
+    (void)kube_cache_put(&w.cache, w.pods[1]);
     make_launcher(&w, POD_BY_DNS);
     assert_string_equal(wait_of(&w).text, "old");
     turn(&w);
     assert_string_equal(wait_of(&w).reason, "WaitsForNodes");
     assert_string_equal(wait_of(&w).text, "pserver/0 and others: no node fits the pod: 0/3 nodes");
     /* Half a gang keeps nodes from others, which may keep theirs from it. */
-    json_object_set_new(json_object_get(pods[2], "metadata"), "creationTimestamp",
+    json_object_set_new(json_object_get(w.pods[2], "metadata"), "creationTimestamp",
                         json_string("2026-01-01T00:00:00Z"));
-    notify(&w, KUBE_CHANGE_ADDED, pods[2],
+    notify(&w, KUBE_CHANGE_ADDED, w.pods[2],
            "{\"phase\":\"Running\"," CONTAINER(
                "{\"running\":{\"startedAt\":\"2026-01-01T00:00:00Z\"}}") "}");
     assert_int_equal(seen(&w, &ids[0])->failure, FAILURE_NO_ROOM);

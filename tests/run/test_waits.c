@@ -130,7 +130,7 @@ static void put_other(struct world *w, const char *text)
     }
 }
 
-static void remove_attempt(struct world *w, json_t *pods[3])
+static void remove_attempt(struct world *w)
 {
     remove_gang(w);
     create_gang(w, 1);
@@ -138,20 +138,20 @@ static void remove_attempt(struct world *w, json_t *pods[3])
         answer(w, call, 0, "{}");
     }
     for (size_t i = 0; i < 3; i++) {
-        notify(w, KUBE_CHANGE_REMOVED, pods[i], NULL);
+        notify(w, KUBE_CHANGE_REMOVED, w->pods[i], NULL);
     }
 }
 
-static void show_pods(struct world *w, const struct row *row, json_t *pods[3])
+static void show_pods(struct world *w, const struct row *row)
 {
     for (size_t i = 0; i < 3; i++) {
         const char *node = i == 1 ? row->node : "n2";
-        json_object_set_new(json_object_get(pods[i], "spec"), "nodeName", json_string(node));
-        notify(w, KUBE_CHANGE_UPDATED, pods[i], i == 1 ? row->status : RUNNING);
+        json_object_set_new(json_object_get(w->pods[i], "spec"), "nodeName", json_string(node));
+        notify(w, KUBE_CHANGE_UPDATED, w->pods[i], i == 1 ? row->status : RUNNING);
     }
 }
 
-static void begin(struct world *w, const struct row *row, json_t *pods[3])
+static void begin(struct world *w, const struct row *row)
 {
     if (row->start == BEFORE_PODS) {
         world_open(w, POD_BY_DNS);
@@ -159,10 +159,10 @@ static void begin(struct world *w, const struct row *row, json_t *pods[3])
         create_gang(w, 0);
         return;
     }
-    world_open_pods(w, pods);
-    show_pods(w, row, pods);
+    world_open_pods(w);
+    show_pods(w, row);
     if (row->start == AFTER_LAST) {
-        remove_attempt(w, pods);
+        remove_attempt(w);
     } else if (row->start == WHILE_LEAVES) {
         remove_gang(w);
     }
@@ -195,9 +195,8 @@ TEST(what_pods_wait_for)
 {
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         struct world w;
-        _cleanup_(drop_pods) json_t *pods[3] = {0};
         struct reply replies[3];
-        begin(&w, &rows[i], pods);
+        begin(&w, &rows[i]);
         memcpy(replies, rows[i].replies, sizeof(replies));
         _cleanup_(freep) char *held = NULL;
         for (int64_t ms = 0; ms <= 60000; ms += 500) {
