@@ -68,7 +68,6 @@ static _Noreturn void be_world(uint64_t seed, const struct fault_plan *plan, con
     queue_begin();
     fault_begin(plan);
     soon_begin();
-    readers_begin();
     process_start();
     live();
     sim_trace("the end");

@@ -17,8 +17,6 @@
  *   logs.c         what containers print, how it is read, and what a stored log must be
  *   printer.c      programs with known figures, read by a log rule
  *   sim_process.c  benchd's processes: start, crash, freeze, end, start again
- *   threads.c      benchd's threads beside its loop, as coroutines       (linked with --wrap)
- *   readers.c      who reads over HTTP, and what that may cost
  *   disk.c         the store's calls: errors, crashes, and what was acknowledged
  *   user.c         runs, and what people do with them
  *   meddler.c      somebody who deletes, edits and forges what benchd makes
@@ -55,11 +53,10 @@ enum sim_draw {
     DRAW_USER,
     DRAW_FAULT,
     DRAW_HOSTILE,
-    DRAW_READER,
+    DRAW_PRINTER,
     DRAW_SETUP,
     DRAW_MEDDLER,
     DRAW_CODE,
-    DRAW_PRINTER,
     DRAW_COUNT
 };
 
@@ -343,31 +340,11 @@ char *process_identity_of(const char *host, const char *place);
 /* Runs a piece of benchd that may crash within. */
 void process_enter(struct sim_process *p, void (*call)(void *ctx), void *ctx);
 bool process_is_running(void);
-bool process_is_frozen(void);
-bool process_is_inside(void); /* its loop's code is on the stack */
 struct sim_process *process_current(void);
 bool process_is_leading(void);  /* as the Lease says */
 const char *process_host(void); /* of the one that runs, or ran last */
 struct store;
 struct store *process_store(void); /* NULL: none runs */
-
-/* --- threads.c --- */
-
-/* The CPU time is used: time passes for a thread. False: no thread runs, and no time has passed. */
-bool thread_use(int64_t cpu_ns);
-/* That runs now; NULL: none. */
-const void *thread_current(void);
-/* The process was killed: its threads stop where they are. */
-void threads_forget(const struct sim_process *p);
-
-/* --- readers.c --- */
-
-struct daemon_view;
-void readers_begin(void);
-/* They can read, as after web_new(), and not any more, as after web_free() or kill -9. */
-void readers_open(const struct daemon_view *view);
-void readers_close(void);
-void readers_kill(const struct sim_process *p);
 
 /* --- disk.c --- */
 

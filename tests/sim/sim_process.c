@@ -115,16 +115,6 @@ struct sim_process *process_current(void)
     return processes.current;
 }
 
-bool process_is_frozen(void)
-{
-    return processes.current != NULL && process_frozen_until(processes.current) > 0;
-}
-
-bool process_is_inside(void)
-{
-    return processes.current != NULL && processes.current->is_inside;
-}
-
 bool process_is_running(void)
 {
     return processes.current != NULL;
@@ -191,9 +181,6 @@ static void start(void *ctx)
     disk_check(p->store);
     processes.current = p;
     process_enter(p, start_daemon, p);
-    if (!process_is_gone(p)) {
-        readers_open(p->view);
-    }
 }
 
 void process_start(void)
@@ -253,7 +240,6 @@ static void stopped(void *ctx)
         sim_broken("benchd gives up: %s", failure->msg);
     }
     p->is_ending = true;
-    readers_close();
     process_enter(p, free_daemon, p);
     sim_after(100 * SIM_MS, close_all, p); /* after the close callbacks */
 }
@@ -285,7 +271,6 @@ static void die(struct sim_process *p)
 {
     sim_trace("%s is killed", p->name);
     p->is_killed = true;
-    readers_kill(p);
     if (p->store != NULL) {
         store_close(p->store); /* what the kernel does: locks and descriptors go */
         p->store = NULL;

@@ -66,7 +66,7 @@ static inline bool sim_has_queue(uint64_t seed)
 static inline bool sim_is_starved(uint64_t seed)
 {
     const uint64_t z = (seed + 1) * UINT64_C(0xD1342543DE82EF95) >> 40;
-    return seed > 40 && z % 16 == 0 && seed % 16 != 2 && seed % 16 != 3 && seed % 16 != 8;
+    return seed > 40 && z % 16 == 0 && seed % 16 != 3 && seed % 16 != 8;
 }
 /* One in eight of the worlds above 40, with any other kind but those with figures or definitions of
  * their own. */
