@@ -1,4 +1,6 @@
-/* The table scipy_rows is what scaling_scipy.py prints. */
+/* SciPy 1.17.1 computed the rows of scipy_rows in another way: the minimum by least_squares on the
+ * logarithms, covariances from its Jacobian, ends of intervals by brentq on the squared t of a
+ * ratio. */
 #include "tests/test.h"
 #include "base/splitmix.h"
 #include "base/str.h"

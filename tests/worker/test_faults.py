@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Mid-trial, a process of a gang of two servers and two trainers is killed or stopped: the three
-others are out and all name it; a stopped one that wakes finds itself out."""
+"""Mid-trial, a process of a gang of two servers and two trainers, or of a ring, is killed or stopped: the others are out and
+all name it, also those that are no neighbours of it in a ring; a stopped one that wakes finds itself out. And a worker that
+is killed before its ring is closed or at the barrier."""
 import os
 import pathlib
 import subprocess
@@ -8,40 +9,49 @@ import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 
-from worker_gang import HOST, NOTICED, PATIENCE_S, SHORT, WORKER, Gang, own_ports, signal
+from worker_gang import HOST, NOTICED, PATIENCE_S, SHORT, WORKER, Gang, Ring, own_ports, signal
 from tap import Tap
 
-ROWS = [  # victim, signal, threads of a server
-    ("trainer/1", signal.SIGKILL, 2),
-    ("pserver/1", signal.SIGKILL, 1),
-    ("trainer/0", signal.SIGSTOP, 1),
-    ("pserver/0", signal.SIGSTOP, 2),
+# A gang: how many workers a ring has, or the threads of each of two servers that two trainers use; the victim; the signal.
+RING, SERVED = "ring", "gang"
+ROWS = [
+    (SERVED, 2, "trainer/1", signal.SIGKILL),
+    (SERVED, 1, "pserver/1", signal.SIGKILL),
+    (SERVED, 1, "trainer/0", signal.SIGSTOP),
+    (SERVED, 2, "pserver/0", signal.SIGSTOP),
+    (RING, 4, "worker/1", signal.SIGKILL),
+    (RING, 2, "worker/0", signal.SIGKILL),
+    (RING, 4, "worker/2", signal.SIGSTOP),
 ]
+# Before the ring is closed, and at the barrier: the victim, and its record that is waited for (None: none).
+EARLY = [("worker/1", None), ("worker/1", "step"), ("worker/0", "step")]
 
 
 def fault(row):
-    victim, number, threads = row
-    common = ["--server-threads", threads, *(SHORT if number == signal.SIGSTOP else [])]
-    with Gang(2, 2, ["--steps", 100000, *common], common) as gang:
+    kind, n, victim, number = row
+    common = ["--steps", 100000, *(SHORT if number == signal.SIGSTOP else [])]
+    threads = ["--server-threads", n]
+    with Ring(n, common) if kind == RING else Gang(2, 2, common + threads, common[2:] + threads) as gang:
         return gang.strike(victim, number)
 
 
-def check_end(tap):
-    """Two trainers end with the same parameters, and say that they reached the servers over TCP."""
-    first = None
-    with Gang(2, 2, ["--warmup-steps", 1, "--steps", 2, "--print-digest"], []) as gang:
-        ends = gang.end()
-        summaries = {name: [r for r in gang[name].records if r["type"] == "summary"] for name in ends}
-    for name, (code, error, stderr) in ends.items():
-        tap.equal((0, None), (code, error), f"{name} ends well")
-        if name.startswith("trainer"):
-            first = first or stderr
-            tap.equal(first, stderr, f"{name} ends with the parameters of all")
-            summary = summaries[name][-1] if summaries[name] else {}
-            tap.equal("Tcp", summary.get("transport"), f"{name} says how it reached the servers")
-            want = 2 * 4 * 15254602
-            tap.ok(want <= summary.get("bytes_tx", 0) < want * 1.02, f"{name}: bytes",
-                   f"expected about {want}, got {summary.get('bytes_tx')}")
+def early_fault(row):
+    victim, record = row
+    with Ring(3, ["--warmup-steps", 1, "--steps", 100000, "--rendezvous-s", 20]) as ring:
+        if record is not None:
+            ring[victim].wait_for(record)
+        ring[victim].signal(signal.SIGKILL)
+        return ring.end([name for name in ring.replicas if name != victim])
+
+
+def check_early(tap):
+    with ThreadPoolExecutor(len(EARLY)) as pool:  # they mostly wait
+        results = list(pool.map(early_fault, EARLY))
+    for (victim, record), others in zip(EARLY, results):
+        what = f"SIGKILL of {victim} {'at its start' if record is None else 'at the barrier'}"
+        for name, (code, error, stderr) in others.items():
+            tap.equal((11, victim), (code, error and error["peer"]), f"{what}: {name} names the cause")
+            tap.match(victim, stderr, f"{what}: {name} says so on stderr")
 
 
 PROCESS_ONE = ["unshare", "--user", "--map-root-user", "--pid", "--fork", "--kill-child"]
@@ -73,11 +83,13 @@ def check_process_one(tap):
 def main():
     tap = Tap()
     check_process_one(tap)
-    check_end(tap)
-    with ThreadPoolExecutor(len(ROWS)) as pool:
-        results = list(pool.map(fault, ROWS))
-    for (victim, number, _), (took_s, others, woken) in zip(ROWS, results):
-        what = f"{number.name} of {victim}"
+    if "--no-rings" not in sys.argv:
+        check_early(tap)
+    rows = [row for row in ROWS if row[0] != RING or "--no-rings" not in sys.argv]
+    with ThreadPoolExecutor(4) as pool:  # they wait more than they compute, and take memory
+        results = list(pool.map(fault, rows))
+    for (kind, _, victim, number), (took_s, others, woken) in zip(rows, results):
+        what = f"{number.name} of {victim} of a {kind}"
         print(f"# {what}: the last one left after {took_s:.1f} s")
         for name, (code, error, stderr) in others.items():
             tap.equal(11, code, f"{what}: exit code of {name}")

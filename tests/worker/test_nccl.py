@@ -73,7 +73,6 @@ FAILURES = [
     ({"LD_LIBRARY_PATH": "/nowhere"}, "transport Nccl: libcuda.so.1: cannot open shared object file"),
     ({"LD_LIBRARY_PATH": "only the driver"}, "transport Nccl: libnccl.so.2: cannot open shared object file"),
     ({"STAND_IN_NCCL_FAILS": "ncclGetUniqueId"}, "ncclGetUniqueId: stand-in failure (NCCL 2)"),
-    ({"STAND_IN_NCCL_FAILS": "ncclCommInitRank"}, "ncclCommInitRank: stand-in failure (NCCL 2)"),
     ({"STAND_IN_NCCL_FAILS": "ncclReduceScatter"}, "ncclReduceScatter: stand-in failure (NCCL 2)"),
 ]
 
@@ -90,8 +89,8 @@ def check_failures(tap):
 
 def check_local_rank(tap):
     """The rank among those of a machine chooses the GPU: here all ranks, as on machines of their own, are the same."""
-    for variables, gpu in (({"LOCAL_RANK": "0"}, "0"), ({"LOCAL_RANK": "3"}, "1"),
-                           *(({name: "1"}, "1") for name in ("LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"))):
+    for variables, gpu in (({"LOCAL_RANK": "3"}, "1"),
+                           *(({name: "1"}, "1") for name in ("OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"))):
         end, _ = ends(2, "Nccl", STAND_IN_GPUS="2", STAND_IN_GPU=gpu, **variables)
         tap.equal([0, 0], [code for code, _, _ in end.values()], f"{variables}: GPU {gpu} of 2")
     for variables in ({}, {"LOCAL_RANK": "x"}):
@@ -129,7 +128,6 @@ def check_connecting(tap):
 # What NCCL does, in which the communicator's abort may hang too, and what all ranks say within the limit.
 STUCK = [
     ({"STAND_IN_NCCL_STUCK": "ncclReduceScatter"}, "ncclReduceScatter has not ended within 8 s"),
-    ({"STAND_IN_NCCL_STUCK": "ncclAllGather"}, "ncclAllGather has not ended within 8 s"),
     ({"STAND_IN_NCCL_STUCK": "ncclAllGather", "STAND_IN_NCCL_DEAF": "1"}, "ncclAllGather has not ended within 8 s"),
     ({"STAND_IN_NCCL_HANGS": "."}, "ncclCommInitRank has not ended within 8 s"),
 ]
