@@ -16,6 +16,7 @@
 #define LINE_MIN_NS (SIM_S / 5)
 #define LINE_MAX_NS (4 * SIM_S)
 #define SLOWER 10                   /* where trainings take minutes */
+#define BATCH_SIZE 16               /* user.c, definition() */
 #define FILE_NS (12 * SIM_S)        /* no file of a log is replaced before (lib/kube/follow.h) */
 #define DATES_NS SIM_S              /* those of containers are whole seconds */
 #define CLOCKS_NS (5 * SIM_S)       /* those of two nodes may differ: docs/contracts/retries.md */
@@ -38,10 +39,13 @@ void printer_define(json_t *definition)
 
 /* ---- the program ---- */
 
-/* It becomes faster all the time, so each line that is missing changes the mean. */
-static unsigned rate_of(const struct sim_pod *p, unsigned step)
+static void print(void *ctx);
+
+/* Steps take different times, so each line that is missing changes the mean. */
+static void begin_step(struct sim_pod *p)
 {
-    return 10 + (unsigned)(p->container.nonce % 5) + 3 * step;
+    p->step_ns = sim_time(DRAW_PRINTER, LINE_MIN_NS, LINE_MAX_NS) * (sim.is_slow ? SLOWER : 1);
+    sim_after(p->step_ns, print, p);
 }
 
 static void print(void *ctx)
@@ -59,12 +63,11 @@ static void print(void *ctx)
         logs_rotate(p);
         promise_excuse(p->run_uid, &p->id.attempt, "its node has replaced a log file");
     }
-    const unsigned step = p->n_printed++;
-    p->rates_inverse += 1.0 / rate_of(p, step);
-    logs_print(p, xasprintf("step %u: %u images/sec\n", step, rate_of(p, step)));
+    const double rate = BATCH_SIZE * (double)SIM_S / (double)p->step_ns;
+    p->rates_inverse += 1.0 / rate;
+    logs_print(p, xasprintf("step %u: %.6f images/sec\n", p->n_printed++, rate));
     p->printed_ns = sim.now_ns;
-    sim_after(sim_time(DRAW_PRINTER, LINE_MIN_NS, LINE_MAX_NS) * (sim.is_slow ? SLOWER : 1), print,
-              p);
+    begin_step(p);
 }
 
 void printer_start(struct sim_pod *p)
@@ -72,7 +75,7 @@ void printer_start(struct sim_pod *p)
     p->n_to_print = LINES_MIN + sim_below(DRAW_PRINTER, LINES_MAX - LINES_MIN + 1);
     p->rotates_at = sim_one_in(DRAW_PRINTER, 5) ? LINES_MIN / 2 + sim_below(DRAW_PRINTER, LINES_MIN)
                                                 : UINT32_MAX;
-    print(p);
+    begin_step(p);
 }
 
 /* ---- what must be true of a row ---- */

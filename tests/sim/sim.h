@@ -254,7 +254,7 @@ struct sim_pod {
     VEC(struct kube_transfer *) followers; /* their streams, and how many lines each has got */
     VEC(size_t) followed;
     uint32_t n_printed, n_to_print, rotates_at; /* lines of printer.c */
-    int64_t printed_ns;                         /* the last of them */
+    int64_t printed_ns, step_ns;                /* of the last of them */
     double rates_inverse;                       /* their sum of 1 / speed */
 };
 struct sim_pod *node_new_pod(struct sim_object *o);
