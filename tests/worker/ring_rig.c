@@ -104,8 +104,6 @@ static void *run_worker(void *arg)
     struct ring_worker *w = arg;
     struct exchange_ring_params p = ring_rig_params(w->rig, w->index);
     p.gang.secret[0] ^= w->wrong_secret;
-    p.gang.self.run ^= w->wrong_run;
-    p.gang.self.attempt += w->wrong_attempt;
     p.gang.digest[0] ^= w->wrong_digest;
     p.gang.self.index = w->claims != 0 ? w->claims - 1 : p.gang.self.index;
     if (w->wrong_next) {

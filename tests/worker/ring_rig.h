@@ -24,7 +24,7 @@ struct ring_worker {
     size_t n_applied;            /* floats that its optimiser has seen in its last step */
     uint64_t applied_in;
     /* what it does differently */
-    bool wrong_secret, wrong_run, wrong_attempt, wrong_digest, wrong_next, leaves, skips_barrier;
+    bool wrong_secret, wrong_digest, wrong_next, leaves, skips_barrier;
     bool never_starts;
     uint32_t claims;        /* 0, or another worker's index and one */
     uint64_t warmup, steps; /* 0: those of the rig */

@@ -100,7 +100,7 @@ def check_unfinished(tap, fd):
 
 
 def check_bf16(tap):
-    """Half the bytes, and the first trainer's sums are those of what was rounded. A peer with fp32 is turned away."""
+    """Half the bytes, and the first trainer's sums are those of what was rounded."""
     wire = ["--wire", "Bf16"]
     args = [*EMULATED, "--steps", 3, "--warmup-steps", 1, *wire]
     fd = os.memfd_create("arena")
@@ -115,11 +115,6 @@ def check_bf16(tap):
         ends = gang.end()
         tap.ok(any(code == 12 and error["peer"].startswith("pserver/") for code, error, _ in ends.values() if error is not None),
                "bf16: a wrong sum is found", ends)
-    with Sharing(os.memfd_create("arena"), 1, 1, args) as gang:
-        ends = gang.end()
-        tap.equal([12, 12], [code for code, _, _ in ends.values()], "a trainer with bf16, a server with fp32")
-        said = " ".join(stderr for _, _, stderr in ends.values())
-        tap.ok("its model, seed, wire, mode or numbers of replicas or of server threads differ" in said, "another wire: is said", said)
 
 
 def run_ring(fd, n_workers):
@@ -150,11 +145,6 @@ def check_ring(tap):
            "a wrong sum in a ring: a worker blames the one that sent it", ends)
     tap.ok("; the sum of the gradients is wrong" in " ".join(stderr for _, _, stderr in ends.values()), "a wrong sum in a ring: is said", ends)
     tap.ok(all(code in (11, 12) for code, _, _ in ends.values()), "a wrong sum in a ring: nobody succeeds", ends)
-    flip(fd, grads + 5_000_003)
-    ends, _ = run_ring(fd, 3)
-    tap.equal([0] * 3, [code for code, _, _ in ends.values()], "mended, the same arena does for the next ring: no worker has written to it")
-    code, _, stderr = run_ring(os.memfd_create("arena"), 1)[0]["worker/0"]
-    tap.equal((0, ""), (code, stderr), "a worker alone")
 
 
 def alone(*args, fds=()):  # its records are not wanted

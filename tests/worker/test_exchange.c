@@ -8,8 +8,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <netinet/in.h>
-
 #include "tests/test.h"
 #include "base/clock.h"
 #include "exchange_rig.h"
@@ -29,7 +27,7 @@ struct trainer {
     struct exchange_fault fault;
     uint64_t bytes_tx;
     /* what it does differently */
-    bool wrong_secret, wrong_run, wrong_attempt, wrong_digest, leaves, swaps_addresses;
+    bool wrong_secret, wrong_digest, leaves, swaps_addresses;
     bool skips_barrier;
     uint64_t warmup, steps; /* 0: WARMUP, STEPS */
 };
@@ -69,8 +67,6 @@ static void *run_trainer(void *arg)
     struct net_addr addrs[RIG_MAX];
     struct exchange_ps_params p = rig_trainer(t->rig, t->index, addrs);
     p.gang.secret[0] ^= t->wrong_secret;
-    p.gang.self.run ^= t->wrong_run;
-    p.gang.self.attempt += t->wrong_attempt;
     p.gang.digest[0] ^= t->wrong_digest;
     if (t->swaps_addresses) {
         struct net_addr first = addrs[0];
@@ -406,10 +402,6 @@ TEST(one_of_two_is_wrong)
     } rows[] = {
         {"wrong secret", {.wrong_secret = true}, 12, 11, 11, "pserver/0", "trainer/1",
          "trainer/1 did not connect within 6 s", 6},
-        {"wrong run", {.wrong_run = true}, 12, 11, 11, "pserver/0", "trainer/1",
-         "trainer/1 did not connect within 6 s", 6},
-        {"wrong attempt", {.wrong_attempt = true}, 12, 11, 11, "pserver/0", "trainer/1",
-         "trainer/1 did not connect within 6 s", 6},
         {"wrong model", {.wrong_digest = true}, 12, 11, 12, "pserver/0", "trainer/1",
          "trainer/1: its model, seed, wire, mode or numbers of replicas or of server threads differ"},
         {"gives up by itself", {.leaves = true}, 10, 11, 11, "", "trainer/1",
@@ -452,40 +444,6 @@ TEST(one_of_two_is_wrong)
         assert_non_null(strstr(rig.servers[0].err.msg, rows[i].server_says));
         free_trainers(&rig, trainers);
     }
-}
-
-static int connect_to(uint16_t port)
-{
-    int fd = socket(AF_INET, SOCK_STREAM, 0);
-    struct sockaddr_in addr = {.sin_family = AF_INET, .sin_port = htons(port)};
-    addr.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    assert_int_equal(connect(fd, (struct sockaddr *)&addr, sizeof(addr)), 0);
-    return fd;
-}
-
-/* A stranger may say what it likes. */
-TEST(strangers_change_nothing)
-{
-    _cleanup_(rig_done) struct rig rig;
-    struct trainer trainers[1] = {0};
-    atomic_int at_barrier = 0;
-    rig_init(&rig, 5000, 1, 1, 4096);
-    rig_start_servers(&rig);
-    int silent = connect_to(rig.servers[0].port), loud = connect_to(rig.servers[0].port);
-    static const char request[] = "GET / HTTP/1.1\r\nHost: x\r\nUser-Agent: a long enough header "
-                                  "to fill one of ours with something else\r\n\r\n";
-    assert_int_equal(send(loud, request, sizeof(request), MSG_NOSIGNAL), sizeof(request));
-    char end[200];
-    assert_true(recv(loud, end, sizeof(end), 0) <= 0); /* turned away at once */
-    start_trainers(&rig, trainers, &at_barrier);
-    join_trainers(&rig, trainers);
-    rig_join_servers(&rig);
-    print_message("# %s\n", trainers[0].err.msg);
-    assert_int_equal(trainers[0].result, 0);
-    assert_int_equal(rig.servers[0].result, 0);
-    (void)close(silent);
-    (void)close(loud);
-    free_trainers(&rig, trainers);
 }
 
 /* A server that closes the connection in the handshake is starting or full: the trainer connects

@@ -259,8 +259,6 @@ TEST(one_is_wrong)
         {"gives up by itself", 5, {.leaves = true}, 10, "", "worker/1", "reports: its data is damaged"},
         {"wrong secret", 3, {.wrong_secret = true}, 12, "worker/2", "worker/1",
          "it does not know this run's secret"},
-        {"wrong run", 3, {.wrong_run = true}, 12, "worker/2", "worker/1", "another run"},
-        {"wrong attempt", 3, {.wrong_attempt = true}, 12, "worker/2", "worker/1", "attempt 1"},
         {"wrong model", 4, {.wrong_digest = true}, 12, NULL, NULL, "its model, seed, wire, mode or numbers"},
         {"wrong address of the next rank", 3, {.wrong_next = true}, 12, "worker/2", NULL,
          "check --worker-addrs"},
@@ -394,45 +392,6 @@ TEST(strangers_change_nothing)
     }
     while (n_fds > 0) {
         (void)close(fds[--n_fds]);
-    }
-}
-
-/* What is no number goes round as it is: it spoils its own place at all workers, and no other. */
-TEST(gradients_that_are_no_numbers)
-{
-    enum { RANKS = 3, N = 1001 };
-    struct ring_rig rig;
-    struct exchange *x[RANKS];
-    struct err err = {0};
-    float grads[RANKS][N], params[RANKS][N];
-    ring_rig_init(&rig, N, RANKS, 256);
-    _cleanup_(freep) float *want = ring_rig_want(&rig, 1, false);
-    for (uint32_t i = 0; i < RANKS; i++) {
-        rig_init_params(params[i], N);
-        rig_gradient(grads[i], N, i, 0);
-        grads[i][300 * i] = NAN;
-        grads[i][300 * i + 100] = INFINITY;
-        struct exchange_ring_params p = ring_rig_params(&rig, i);
-        assert_int_equal(exchange_ring_new(&p, &x[i], &err), 0);
-        assert_int_equal(x[i]->ops->begin(x[i], grads[i], params[i], &err), 0);
-        x[i]->ops->ready(x[i], 0);
-    }
-    for (uint32_t i = 0; i < RANKS; i++) {
-        struct exchange_times times;
-        assert_int_equal(x[i]->ops->end(x[i], &times, &err), 0);
-    }
-    for (uint32_t i = 0; i < RANKS; i++) {
-        assert_memory_equal(params[i], params[0], sizeof(params[0]));
-        x[i]->ops->free(x[i]);
-    }
-    for (size_t at = 0; at < N; at++) {
-        if (at % 300 == 0 && at / 300 < RANKS) {
-            assert_true(isnan(params[0][at]));
-        } else if (at % 300 == 100 && at / 300 < RANKS) {
-            assert_false(isfinite(params[0][at]));
-        } else {
-            assert_memory_equal(&params[0][at], &want[at], sizeof(want[at]));
-        }
     }
 }
 
