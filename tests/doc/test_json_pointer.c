@@ -15,6 +15,8 @@ TEST(sets)
         {"maps on the way are made", "{}", "/a/b/c", "{\"a\":{\"b\":{\"c\":7}}}", NULL},
         {"a key with nothing behind it becomes a map", "{\"a\":null}", "/a/b", "{\"a\":{\"b\":7}}",
          NULL},
+        {"an item with nothing behind it, too", "{\"a\":[null]}", "/a/0/b", "{\"a\":[{\"b\":7}]}",
+         NULL},
         {"an item", "{\"a\":[1,2]}", "/a/1", "{\"a\":[1,7]}", NULL},
         {"in an item", "{\"a\":[{\"b\":1}]}", "/a/0/b", "{\"a\":[{\"b\":7}]}", NULL},
         {"~1 is a slash", "{}", "/metadata/labels/a.b~1c",

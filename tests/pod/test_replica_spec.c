@@ -4,7 +4,6 @@
 #include <errno.h>
 
 #include "base/str.h"
-#include "doc/json_pointer.h"
 #include "pod/replica_spec.h"
 #include "spec/spec_load.h"
 
@@ -86,18 +85,27 @@ static bool has_env(const struct replica_spec *spec, const char *start)
     return false;
 }
 
+/* Of the first replica of a role, while no address is known. replica_spec_done. */
+static struct replica_spec build(const struct run_def *def, uint32_t point, enum role role)
+{
+    const struct replica_id id = {.attempt.point = point, .role = role};
+    const struct gang_addresses unknown = {0};
+    struct replica_spec spec = {0};
+    struct err err = {0};
+    if (replica_spec_build(def, &id, &unknown, &spec, &err) < 0) {
+        fail_msg("%s", err.msg);
+    }
+    return spec;
+}
+
 TEST(trainers_are_emulated)
 {
     _cleanup_(freep) char *text = definition_with(
         "batchSize: 64", "batchSize: 64\n    compute: Emulated\n    trace: {jitter: 0.05, layers: "
                          "[{name: fc1, forwardMicroseconds: 2, backwardMicroseconds: 3}]}");
-    struct run_def *def = make_run(text, NULL, 0);
-    struct gang_addresses unknown = {0};
-    for (int role = ROLE_PSERVER; role <= ROLE_WORKER; role++) {
-        struct replica_id id = {.role = (enum role)role};
-        _cleanup_(replica_spec_done) struct replica_spec spec;
-        struct err err;
-        assert_int_equal(replica_spec_build(def, &id, &unknown, &spec, &err), 0);
+    _cleanup_(run_def_freep) struct run_def *def = make_run(text, NULL, 0);
+    for (enum role role = ROLE_PSERVER; role <= ROLE_WORKER; role++) {
+        _cleanup_(replica_spec_done) struct replica_spec spec = build(def, 0, role);
         if (role != ROLE_PSERVER) { /* trainers, or workers */
             assert_env(&spec, "BENCHD_COMPUTE=Emulated");
             assert_env(&spec, "BENCHD_TRACE=fc1=2000:3000");
@@ -107,99 +115,56 @@ TEST(trainers_are_emulated)
             assert_false(has_env(&spec, "BENCHD_TRACE="));
         }
     }
-    run_def_free(def);
-    def = make_example_run();
-    struct replica_id id = {.role = ROLE_TRAINER};
-    struct replica_spec spec;
-    struct err err;
-    assert_int_equal(replica_spec_build(def, &id, &unknown, &spec, &err), 0);
+    _cleanup_(run_def_freep) struct run_def *real = make_example_run();
+    _cleanup_(replica_spec_done) struct replica_spec spec = build(real, 0, ROLE_TRAINER);
     assert_false(has_env(&spec, "BENCHD_COMPUTE="));
-    replica_spec_done(&spec);
-    run_def_free(def);
 }
 
-/* Servers and trainers are told; baselines send nothing, and others are not told of
- * what is the default. */
-TEST(bf16_on_the_wire)
+/* Who exchanges is told what is not the default; a baseline sends nothing. */
+TEST(what_is_said_of_an_exchange)
 {
-    _cleanup_(run_def_freep) struct run_def *def = make_example_run();
-    struct gang_addresses unknown = {0};
-    struct err err;
-    for (int is_bf16 = 0; is_bf16 < 2; is_bf16++) {
-        def->spec->systems.items[0].exchange.wire =
-            is_bf16 ? EXCHANGE_WIRE_BF16 : EXCHANGE_WIRE_FP32;
-        def->matrix.points[0].server_threads = is_bf16 ? 2 : 0;
-        for (uint32_t i = 0; i < 3; i++) {
-            const bool is_baseline = i == 2;
-            struct replica_id id = {.attempt.point = is_baseline ? 3 : 0,
-                                    .role = i == 0 ? ROLE_PSERVER : ROLE_TRAINER};
-            _cleanup_(replica_spec_done) struct replica_spec spec;
-            assert_int_equal(replica_spec_build(def, &id, &unknown, &spec, &err), 0);
-            assert_int_equal(has_env(&spec, "BENCHD_WIRE="), is_bf16 && !is_baseline);
-            assert_int_equal(has_env(&spec, "BENCHD_SERVER_THREADS="), is_bf16 && !is_baseline);
-            if (is_bf16 && !is_baseline) {
-                assert_env(&spec, "BENCHD_SERVER_THREADS=2");
-                assert_env(&spec, "BENCHD_WIRE=Bf16");
+    static const struct {
+        const char *name, *expected; /* NULL: it is not said */
+        enum exchange_wire wire;
+        struct exchange_mode mode;
+        enum exchange_transport transport;
+        uint32_t server_threads;
+    } rows[] = {
+        {"BENCHD_WIRE=", NULL, .wire = EXCHANGE_WIRE_FP32},
+        {"BENCHD_WIRE=", "BENCHD_WIRE=Bf16", .wire = EXCHANGE_WIRE_BF16},
+        {"BENCHD_SERVER_THREADS=", NULL, .server_threads = 0},
+        {"BENCHD_SERVER_THREADS=", "BENCHD_SERVER_THREADS=2", .server_threads = 2},
+        {"BENCHD_MODE=", NULL, .mode = {0}},
+        {"BENCHD_MODE=", "BENCHD_MODE=Async", .mode = {.kind = EXCHANGE_ASYNC}},
+        {"BENCHD_MODE=", "BENCHD_MODE=Sync localSteps=2", .mode = {.local_steps = 2}},
+        {"BENCHD_TRANSPORT=", NULL, .transport = EXCHANGE_TRANSPORT_AUTO},
+        {"BENCHD_TRANSPORT=", "BENCHD_TRANSPORT=Tcp", .transport = EXCHANGE_TRANSPORT_TCP},
+        {"BENCHD_TRANSPORT=", "BENCHD_TRANSPORT=Nccl", .transport = EXCHANGE_TRANSPORT_NCCL},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        _cleanup_(run_def_freep) struct run_def *def = make_example_run();
+        const bool is_ring = str_eq(rows[i].name, "BENCHD_TRANSPORT=");
+        def->spec->systems.items[0].exchange.wire = rows[i].wire;
+        def->spec->systems.items[0].exchange.mode = rows[i].mode;
+        def->spec->systems.items[0].exchange.transport = rows[i].transport;
+        def->matrix.points[0].server_threads = rows[i].server_threads;
+        def->matrix.points[0].exchange = is_ring ? EXCHANGE_ALL_REDUCE : EXCHANGE_PSERVER;
+        for (enum role role = is_ring ? ROLE_TRAINER : ROLE_PSERVER; role <= ROLE_TRAINER; role++) {
+            _cleanup_(replica_spec_done) struct replica_spec spec = build(def, 0, role);
+            assert_int_equal(has_env(&spec, rows[i].name), rows[i].expected != NULL);
+            if (rows[i].expected != NULL) {
+                assert_env(&spec, rows[i].expected);
             }
         }
-    }
-}
-
-/* Replicas that exchange get the mode; a baseline does not. */
-TEST(modes_of_an_exchange)
-{
-    _cleanup_(run_def_freep) struct run_def *def = make_example_run();
-    struct gang_addresses unknown = {0};
-    const struct exchange_mode modes[] = {{0}, {.kind = EXCHANGE_ASYNC}, {.local_steps = 2}};
-    static const char *const want[][2] = {
-        {NULL, NULL}, {"BENCHD_MODE=Async", NULL}, {"BENCHD_MODE=Sync localSteps=2", NULL}};
-    for (size_t i = 0; i < N_ROWS(modes); i++) {
-        def->spec->systems.items[0].exchange.mode = modes[i];
-        for (uint32_t is_baseline = 0; is_baseline < 2; is_baseline++) {
-            struct replica_id id = {.attempt.point = is_baseline ? 3 : 0, .role = ROLE_TRAINER};
-            _cleanup_(replica_spec_done) struct replica_spec spec;
-            struct err err;
-            assert_int_equal(replica_spec_build(def, &id, &unknown, &spec, &err), 0);
-            assert_int_equal(has_env(&spec, "BENCHD_MODE="), want[i][is_baseline] != NULL);
-            if (want[i][is_baseline] != NULL) {
-                assert_env(&spec, want[i][is_baseline]);
-            }
-        }
-    }
-}
-
-/* Workers are told what the definition asks for; who has nobody beside is not. */
-TEST(transports_of_workers)
-{
-    _cleanup_(run_def_freep) struct run_def *def = make_example_run();
-    struct gang_addresses unknown = {0};
-    def->matrix.points[0].exchange = EXCHANGE_ALL_REDUCE;
-    for (int t = 0; t < EXCHANGE_TRANSPORT_COUNT; t++) {
-        def->spec->systems.items[0].exchange.transport = (enum exchange_transport)t;
-        for (uint32_t is_baseline = 0; is_baseline < 2; is_baseline++) {
-            struct replica_id id = {.attempt.point = is_baseline ? 3 : 0, .role = ROLE_TRAINER};
-            const bool says_it = t != EXCHANGE_TRANSPORT_AUTO && !is_baseline;
-            _cleanup_(freep) char *want =
-                xasprintf("BENCHD_TRANSPORT=%s", says_it ? exchange_transport_names[t] : "");
-            _cleanup_(replica_spec_done) struct replica_spec spec;
-            struct err err;
-            assert_int_equal(replica_spec_build(def, &id, &unknown, &spec, &err), 0);
-            assert_int_equal(has_env(&spec, "BENCHD_TRANSPORT="), says_it);
-            if (says_it) {
-                assert_env(&spec, want);
-            }
-        }
+        _cleanup_(replica_spec_done) struct replica_spec baseline = build(def, 3, ROLE_TRAINER);
+        assert_false(has_env(&baseline, rows[i].name));
     }
 }
 
 TEST(baselines_run_without_server)
 {
     _cleanup_(run_def_freep) struct run_def *def = make_example_run();
-    struct replica_id id = {.attempt.point = 3, .role = ROLE_TRAINER};
-    struct gang_addresses unknown = {0};
-    _cleanup_(replica_spec_done) struct replica_spec spec;
-    struct err err;
-    assert_int_equal(replica_spec_build(def, &id, &unknown, &spec, &err), 0);
+    _cleanup_(replica_spec_done) struct replica_spec spec = build(def, 3, ROLE_TRAINER);
     assert_env(&spec, "BENCHD_EXCHANGE=None");
     assert_env(&spec, "BENCHD_PSERVERS=0");
     assert_env(&spec, "BENCHD_TRAINERS=1");
@@ -220,11 +185,7 @@ TEST(templates_give_command_environment_and_requests)
 {
     _cleanup_(freep) char *text = definition_with("{name: main}", full_container);
     _cleanup_(run_def_freep) struct run_def *def = make_run(text, NULL, 0);
-    struct replica_id id = {.attempt.point = 0, .role = ROLE_PSERVER};
-    struct gang_addresses addresses = example_addresses();
-    _cleanup_(replica_spec_done) struct replica_spec spec;
-    struct err err;
-    assert_int_equal(replica_spec_build(def, &id, &addresses, &spec, &err), 0);
+    _cleanup_(replica_spec_done) struct replica_spec spec = build(def, 0, ROLE_PSERVER);
     _cleanup_(freep) char *argv = join(spec.argv);
     assert_string_equal(argv, "/bin/run\n$(HOME)\n--fast\n");
     assert_string_equal(spec.envp[0], "AB=ab");
@@ -304,11 +265,7 @@ TEST(python_does_not_buffer)
         _cleanup_(freep) char *text = xasprintf("%.*s%s%s", (int)(at - foreign), foreign,
                                                 rows[i][1], at + strlen(rows[i][0]));
         _cleanup_(run_def_freep) struct run_def *def = make_run(text, NULL, 0);
-        struct replica_id id = {.attempt.point = 1, .role = ROLE_WORKER};
-        struct gang_addresses unknown = {0};
-        _cleanup_(replica_spec_done) struct replica_spec spec;
-        struct err err;
-        assert_int_equal(replica_spec_build(def, &id, &unknown, &spec, &err), 0);
+        _cleanup_(replica_spec_done) struct replica_spec spec = build(def, 1, ROLE_WORKER);
         assert_env(&spec, rows[i][2]);
         size_t n = 0;
         for (char **it = spec.envp; *it != NULL; it++) {
@@ -323,11 +280,8 @@ TEST(python_does_not_buffer)
     for (int i = 0; i < 2; i++) { /* benchworker; processes that would tear each other's lines */
         _cleanup_(run_def_freep) struct run_def *def =
             i == 0 ? make_example_run() : make_run(text, NULL, 0);
-        struct replica_id id = {.attempt.point = 1, .role = i == 0 ? ROLE_TRAINER : ROLE_WORKER};
-        struct gang_addresses unknown = {0};
-        _cleanup_(replica_spec_done) struct replica_spec spec;
-        struct err err;
-        assert_int_equal(replica_spec_build(def, &id, &unknown, &spec, &err), 0);
+        _cleanup_(replica_spec_done) struct replica_spec spec =
+            build(def, 1, i == 0 ? ROLE_TRAINER : ROLE_WORKER);
         assert_false(has_env(&spec, "PYTHONUNBUFFERED="));
     }
 }
@@ -348,11 +302,7 @@ TEST(limits_stand_in_for_requests)
             xasprintf("{name: main, resources: %s}", rows[i].resources);
         _cleanup_(freep) char *text = definition_with("{name: main}", container);
         _cleanup_(run_def_freep) struct run_def *def = make_run(text, NULL, 0);
-        struct replica_id id = {.attempt.point = 0, .role = ROLE_TRAINER};
-        struct gang_addresses addresses = example_addresses();
-        _cleanup_(replica_spec_done) struct replica_spec spec;
-        struct err err;
-        assert_int_equal(replica_spec_build(def, &id, &addresses, &spec, &err), 0);
+        _cleanup_(replica_spec_done) struct replica_spec spec = build(def, 0, ROLE_TRAINER);
         if (spec.cpu_millicores != rows[i].cpu_millicores || spec.mem_bytes != rows[i].mem_bytes) {
             fail_msg("%s: expected %lld millicores, %lld bytes; got %lld, %lld", rows[i].resources,
                      (long long)rows[i].cpu_millicores, (long long)rows[i].mem_bytes,
@@ -369,11 +319,7 @@ TEST(data_and_arguments_without_command)
     _cleanup_(freep) char *with_args = xasprintf("%.*s{name: main, args: [-v]}%s", (int)(at - text),
                                                  text, at + strlen("{name: main}"));
     _cleanup_(run_def_freep) struct run_def *def = make_run(with_args, NULL, 0);
-    struct replica_id id = {.attempt.point = 0, .role = ROLE_PSERVER};
-    struct gang_addresses addresses = example_addresses();
-    _cleanup_(replica_spec_done) struct replica_spec spec;
-    struct err err;
-    assert_int_equal(replica_spec_build(def, &id, &addresses, &spec, &err), 0);
+    _cleanup_(replica_spec_done) struct replica_spec spec = build(def, 0, ROLE_PSERVER);
     _cleanup_(freep) char *argv = join(spec.argv);
     assert_string_equal(argv, "benchworker\npserver\n-v\n");
     assert_env(&spec, "BENCHD_DATA=idx:/data/fashion");
@@ -399,19 +345,14 @@ TEST(parameters_reach_the_template_by_path)
                       "{\"cpu\":%s}}}]}}",
                       expected[i]);
         assert_string_equal(got, wanted);
-        struct replica_id id = {.attempt.point = point, .role = ROLE_TRAINER};
-        struct gang_addresses unknown = {0};
-        _cleanup_(replica_spec_done) struct replica_spec spec;
-        assert_int_equal(replica_spec_build(def, &id, &unknown, &spec, &err), 0);
+        _cleanup_(replica_spec_done) struct replica_spec spec = build(def, point, ROLE_TRAINER);
         assert_int_equal(spec.cpu_millicores, millicores[i]);
         assert_env(&spec, i == 0 ? "BENCHD_PARAM_CPU=400m" : "BENCHD_PARAM_CPU=4");
     }
     /* The spec's own template was not touched. */
-    json_t *source = json_deep_copy(def->spec->roles[ROLE_TRAINER].template);
-    assert_null(json_object_get(
-        json_array_get(json_object_get(json_object_get(source, "spec"), "containers"), 0),
-        "resources"));
-    json_decref(source);
+    const json_t *source = json_object_get(def->spec->roles[ROLE_TRAINER].template, "spec");
+    assert_null(
+        json_object_get(json_array_get(json_object_get(source, "containers"), 0), "resources"));
 }
 
 TEST(parameters_change_the_roles_that_they_name)
@@ -506,37 +447,6 @@ TEST(names_replicas)
     b = a;
     b.role = ROLE_TRAINER;
     assert_false(replica_id_eq(&a, &b));
-}
-
-TEST(json_pointers_set)
-{
-    static const struct {
-        const char *doc, *pointer, *expected; /* JSON, or the error */
-    } rows[] = {
-        {"{}", "/a", "{\"a\":9}"},
-        {"{}", "/a/b/c", "{\"a\":{\"b\":{\"c\":9}}}"},
-        {"{\"a\":null}", "/a/b", "{\"a\":{\"b\":9}}"},
-        {"{\"a\":{\"b\":1,\"c\":2}}", "/a/b", "{\"a\":{\"b\":9,\"c\":2}}"},
-        {"{\"a\":[1,2]}", "/a/1", "{\"a\":[1,9]}"},
-        {"{\"a\":[null]}", "/a/0/b", "{\"a\":[{\"b\":9}]}"},
-        {"{}", "/a~1b~0c", "{\"a/b~c\":9}"},
-        {"{}", "/0", "{\"0\":9}"},
-        {"{}", "a", "'a' does not start with '/'"},
-        {"{\"a\":1}", "/a/b",
-         "path '/a/b': 'b' would be inside a value that is not a map or a list"},
-        {"{\"a\":[1]}", "/a/1", "path '/a/1': the list has no item '1', only 0 to 0"},
-        {"{\"a\":[1]}", "/a/-", "{\"a\":[1,9]}"},
-        {"{\"a\":[]}", "/a/0/b", "path '/a/0/b': the list is empty"},
-        {"{\"a\":\"x\"}", "/a/b/c",
-         "path '/a/b/c': 'b' would be inside a value that is not a map or a list"},
-    };
-    for (size_t i = 0; i < N_ROWS(rows); i++) {
-        _cleanup_(json_decrefp) json_t *doc = json_loads(rows[i].doc, 0, NULL);
-        struct err err = {0};
-        int r = json_pointer_set_new(doc, rows[i].pointer, json_integer(9), &err);
-        _cleanup_(freep) char *got = r < 0 ? xstrdup(err.msg) : json_dumps(doc, JSON_COMPACT);
-        assert_string_equal(got, rows[i].expected);
-    }
 }
 
 /* ---- large gangs ---- */
