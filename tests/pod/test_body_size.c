@@ -94,7 +94,7 @@ static size_t bytes_of_gang(enum kind kind, uint32_t n, size_t *ret_longest)
 /* Each replica costs the same, in a gang of a hundred and of thousands. */
 TEST(bodies_are_linear_in_replicas)
 {
-    static const uint32_t sizes[] = {100, 200, 400, 2000, 2200};
+    static const uint32_t sizes[] = {100, 400, 2200};
     size_t longest = 0;
     const double each = (double)bytes_of_gang(NATIVE, sizes[0], &longest) / sizes[0];
     for (size_t i = 0; i < N_ROWS(sizes); i++) {
@@ -108,7 +108,7 @@ TEST(bodies_are_linear_in_replicas)
 /* Another program reads lists; one that is too long for it becomes a pattern. */
 TEST(lists_of_other_programs_are_bounded)
 {
-    static const uint32_t sizes[] = {30, 50, 100, 400, 2200, 10000};
+    static const uint32_t sizes[] = {30, 50, 100, 2200};
     for (size_t i = 0; i < N_ROWS(sizes); i++) {
         size_t longest = 0;
         for (enum kind kind = OWN_COMMAND; kind <= OWN_PROGRAM; kind++) {

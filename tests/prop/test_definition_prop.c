@@ -7,7 +7,7 @@
 #include "base/splitmix.h"
 #include "spec/run_def.h"
 
-#define N_DEFINITIONS 400
+#define N_DEFINITIONS (IS_SANITIZED ? 100 : 400)
 
 static unsigned below(uint64_t *state, unsigned n)
 {

@@ -60,7 +60,7 @@ static size_t try_at(json_t *root, json_t *parent, const char *key, size_t at)
 {
     _cleanup_(json_decrefp) json_t *own = json_incref(get(parent, key, at));
     size_t n_refused = 0;
-    for (size_t i = 0; i < N_ROWS(values); i++) {
+    for (size_t i = 0; i < N_ROWS(values); i += IS_SANITIZED ? 3 : 1) {
         _cleanup_(json_decrefp) json_t *other = json_loads(values[i], JSON_DECODE_ANY, NULL);
         put(parent, key, at, other);
         n_refused += load(root);
@@ -96,7 +96,7 @@ static void try_all(const char *text, size_t least)
     _cleanup_(freep) char *errors = definition_errors(text, &ways[0]);
     assert_string_equal(errors, "");
     const size_t n_refused = try_below(root, root);
-    if (n_refused < least) {
+    if (!IS_SANITIZED && n_refused < least) {
         fail_msg("expected at least %zu refusals, got %zu, of\n%s", least, n_refused, text);
     }
 }

@@ -141,8 +141,9 @@ TEST(same_seed_same_bits)
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         const struct model_def *def = rows[i].def == NULL ? model_def_find(VGG) : rows[i].def;
         double loss[3];
-        struct model *m[3];
-        for (int j = 0; j < 3; j++) { /* the third with another seed */
+        struct model *m[3] = {NULL};
+        const int n = IS_SANITIZED && rows[i].def == NULL ? 2 : 3;
+        for (int j = 0; j < n; j++) { /* the third with another seed */
             struct model_params params = {.def = def,
                                           .batch = 2,
                                           .dropout = true,
@@ -156,7 +157,7 @@ TEST(same_seed_same_bits)
         print_message("# %s: loss %.17g\n", rows[i].name, loss[0]);
         assert_memory_equal(&loss[0], &loss[1], sizeof(loss[0]));
         assert_memory_equal(model_param_data(m[0]), model_param_data(m[1]), bytes);
-        assert_true(loss[0] != loss[2]);
+        assert_true(n == 2 || loss[0] != loss[2]);
         model_free(m[0]), model_free(m[1]), model_free(m[2]);
     }
 }
