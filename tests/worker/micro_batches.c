@@ -2,10 +2,9 @@
  * with its own batch statistics and its trainer's dropout, adds the gradients in order and applies
  * the average. Over Bf16 gradients and parameters are rounded as on their way. With local steps a
  * trainer trains alone for some, then parameters are averaged. Prints the digest of the parameters
- * as `benchworker trainer --print-digest` does; of other data than synthetic also the accuracy on
- * its test set.
+ * as `benchworker trainer --print-digest` does.
  *
- *     micro_batches TRAINERS BATCH STEPS [WIRE [SEED DATA [MODE]]] */
+ *     micro_batches TRAINERS BATCH STEPS WIRE MODE */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +32,7 @@ static void must(int r, const struct err *err)
 static int64_t number(const char *text)
 {
     int64_t v = 0;
-    struct err err = {.msg = "TRAINERS BATCH STEPS SEED are numbers from 1 to 100000"};
+    struct err err = {.msg = "TRAINERS BATCH STEPS are numbers from 1 to 100000"};
     must(parse_i64_in(text, 1, 100000, &v), &err);
     return v;
 }
@@ -48,23 +47,6 @@ static void send(enum exchange_wire wire, uint16_t *narrowed, const float *from,
         bf16_narrow(narrowed, from, n);
         bf16_widen(to, narrowed, n);
     }
-}
-
-static void print_accuracy(struct model *model, const char *source, uint64_t seed, float *x,
-                           uint8_t *labels, uint32_t batch)
-{
-    struct dataset *data;
-    struct err err;
-    size_t right = 0;
-    must(dataset_open(source, DATA_TEST, seed, &data, &err), &err);
-    const size_t size = dataset_size(data) / batch * batch;
-    for (size_t first = 0; first < size; first += batch) {
-        const struct data_batch b = {.first = first, .stride = 1, .n = batch};
-        dataset_read(data, &b, x, labels);
-        right += model_evaluate(model, x, labels, batch);
-    }
-    printf("test_accuracy %.4f\n", (double)right / (double)size);
-    dataset_free(data);
 }
 
 struct gang {
@@ -154,15 +136,14 @@ static void print_digest(const struct model *model, const float *params)
 
 int main(int argc, char **argv)
 {
-    const int wire = argc > 4 ? exchange_wire_from_string(argv[4]) : EXCHANGE_WIRE_FP32;
-    if (argc < 4 || argc == 6 || argc > 8 || wire < 0) {
-        fprintf(stderr, "usage: micro_batches TRAINERS BATCH STEPS [WIRE [SEED DATA [MODE]]]\n");
+    const uint64_t seed = 1;
+    const int wire = argc == 6 ? exchange_wire_from_string(argv[4]) : -1;
+    if (wire < 0) {
+        fprintf(stderr, "usage: micro_batches TRAINERS BATCH STEPS WIRE MODE\n");
         return 2;
     }
     blas_repair(argv); /* as benchworker does, like the next */
     cpu_flush_denormals();
-    const uint64_t seed = argc > 5 ? (uint64_t)number(argv[5]) : 1;
-    const char *source = argc > 6 ? argv[6] : "synthetic";
     struct gang g = {.trainers = (uint32_t)number(argv[1]),
                      .batch = (uint32_t)number(argv[2]),
                      .wire = (enum exchange_wire)wire};
@@ -172,9 +153,9 @@ int main(int argc, char **argv)
                              .seed = seed,
                              .dropout = true};
     struct err err;
-    must(exchange_mode_parse(argc > 7 ? argv[7] : "Sync", &g.mode, &err), &err);
+    must(exchange_mode_parse(argv[5], &g.mode, &err), &err);
     must(model_new(&p, &g.model, &err), &err);
-    must(dataset_open(source, DATA_TRAIN, seed, &g.data, &err), &err);
+    must(dataset_open("synthetic", DATA_TRAIN, seed, &g.data, &err), &err);
     g.n = model_n_params(g.model);
     float **arrays[] = {&g.own, &g.sent, &g.sum};
     for (size_t i = 0; i < sizeof(arrays) / sizeof(*arrays); i++) {
@@ -193,9 +174,6 @@ int main(int argc, char **argv)
     model_init_params(p.def, p.seed, g.own);
     train(&g, (uint64_t)number(argv[3]));
     print_digest(g.model, model_param_data(g.model));
-    if (strcmp(source, "synthetic") != 0) {
-        print_accuracy(g.model, source, seed, g.x, g.labels, g.batch);
-    }
     for (uint32_t t = 0; t < g.trainers; t++) {
         adam_done(&g.locals[t]);
     }

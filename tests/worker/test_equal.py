@@ -23,7 +23,7 @@ def main():
         warmup, steps = LONG.get(mode, (1, STEPS))
         period = 2 if mode in LONG else 1
         settings = ["--batch-size", BATCH, "--warmup-steps", warmup, "--steps", steps - warmup, "--print-digest"]
-        want = subprocess.run([sys.argv[1], str(trainers), str(BATCH), str(steps), wire, "1", "synthetic", mode],
+        want = subprocess.run([sys.argv[1], str(trainers), str(BATCH), str(steps), wire, mode],
                               capture_output=True, text=True, check=True).stdout
         of_wire = ["--wire", wire, "--mode", mode, "--server-threads", threads or 1]
         with Gang(pservers, trainers, settings + of_wire, of_wire) if pservers > 0 else Ring(trainers, settings) as gang:
