@@ -289,38 +289,6 @@ TEST(a_stored_definition_gets_its_commands)
     profiles_done(&profiles);
 }
 
-TEST(systems_can_be_left_out)
-{
-    static const struct {
-        const char *systems, *first;
-        size_t n;
-        const char *error;
-    } rows[] = {
-        {"native", "native", 1, NULL},
-        {"peer", "peer", 1, NULL},
-        {"peer,native", "native", 2, NULL}, /* the definition's order stays */
-        {"", NULL, 0, "system ''"},
-        {"pee", NULL, 0, "--systems pee: error: spec.systems: system 'pee'"},
-        {"peer,x", NULL, 0, "system 'x'"},
-        {"peer,", NULL, 0, "system ''"},
-    };
-    _cleanup_(profiles_done) struct profiles profiles = one_profile();
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        struct spec_overrides overrides = {.profiles = &profiles, .systems = rows[i].systems};
-        _cleanup_(freep) char *text = two_systems("torch", "", "");
-        if (rows[i].error != NULL) {
-            _cleanup_(freep) char *errors = definition_errors(text, &overrides);
-            if (strstr(errors, rows[i].error) == NULL) {
-                fail_msg("'%s': expected '%s', got\n%s", rows[i].systems, rows[i].error, errors);
-            }
-            continue;
-        }
-        _cleanup_(spec_freep) struct spec *spec = definition_load(text, &overrides);
-        assert_int_equal(spec->systems.len, rows[i].n);
-        assert_string_equal(spec->systems.items[0].name, rows[i].first);
-    }
-}
-
 /* The profiles that are shipped can be read, and have what the shipped definition asks for. */
 TEST(shipped_profiles_are_good)
 {

@@ -489,6 +489,16 @@ TEST(systems_are_chosen_by_their_whole_names)
         }
         assert_string_equal(buf_cstr(&kept), rows[i].kept);
     }
+    static const char *const unknown[][2] = {
+        {"", "system ''"},
+        {"bc", "--systems bc: error: spec.systems: system 'bc'"},
+        {"a,x", "system 'x'"},
+        {"a,", "system ''"}};
+    for (size_t i = 0; i < N_ROWS(unknown); i++) {
+        struct spec_overrides overrides = {.systems = unknown[i][0]};
+        _cleanup_(freep) char *errors = definition_errors(text, &overrides);
+        assert_non_null(strstr(errors, unknown[i][1]));
+    }
 }
 
 TEST(leaves_the_result_alone_on_failure)
