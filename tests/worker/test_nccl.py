@@ -16,6 +16,7 @@ from tap import Tap
 
 FOLDER = sys.argv[1]
 STEPS = ["--warmup-steps", 1, "--steps", 2, "--print-digest"]
+ONE_STEP = ["--warmup-steps", 0, "--steps", 1]
 LIMIT_S = 50  # on a busy machine; less than the rendezvous, which would end it otherwise
 
 
@@ -44,18 +45,18 @@ def started(n, args, **variables):
         return Ring(n, args)
 
 
-def ends(n, transport, **variables):
-    with Env(**{"LD_LIBRARY_PATH": FOLDER, **variables}), Ring(n, [*STEPS, "--transport", transport]) as ring:
+def ends(n, transport, steps, **variables):
+    with Env(**{"LD_LIBRARY_PATH": FOLDER, **variables}), Ring(n, [*steps, "--transport", transport]) as ring:
         end = ring.end()
         return end, {name: {r["type"]: r for r in ring[name].records} for name in end}
 
 
 def check_sums(tap):
     """Two gradients have one sum, in whatever order they are added; three have not, but all ranks the same."""
-    ring, _ = ends(2, "Tcp")
+    ring, _ = ends(2, "Tcp", STEPS)
     want = ring["worker/0"][2]
     for n in (2, 3):
-        end, records = ends(n, "Nccl", **({"NCCL_MULTI_RANK_GPU_ENABLE": "1"} if n == 3 else {}))
+        end, records = ends(n, "Nccl", STEPS, **({"NCCL_MULTI_RANK_GPU_ENABLE": "1"} if n == 3 else {}))
         want = want if n == 2 else end["worker/0"][2]
         for name, (code, error, stderr) in end.items():
             tap.equal((0, None, want), (code, error, stderr), f"{n} workers: {name} has the parameters of all")
@@ -83,7 +84,7 @@ def check_failures(tap):
         for variables, says in FAILURES:
             if variables.get("LD_LIBRARY_PATH") == "only the driver":
                 variables = {"LD_LIBRARY_PATH": only_cuda}
-            end, _ = ends(2, "Nccl", **variables)
+            end, _ = ends(2, "Nccl", ONE_STEP, **variables)
             check_ends(tap, says, end, says)
 
 
@@ -91,10 +92,10 @@ def check_local_rank(tap):
     """The rank among those of a machine chooses the GPU: here all ranks, as on machines of their own, are the same."""
     for variables, gpu in (({"LOCAL_RANK": "3"}, "1"),
                            *(({name: "1"}, "1") for name in ("OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"))):
-        end, _ = ends(2, "Nccl", STAND_IN_GPUS="2", STAND_IN_GPU=gpu, **variables)
+        end, _ = ends(2, "Nccl", ONE_STEP, STAND_IN_GPUS="2", STAND_IN_GPU=gpu, **variables)
         tap.equal([0, 0], [code for code, _, _ in end.values()], f"{variables}: GPU {gpu} of 2")
     for variables in ({}, {"LOCAL_RANK": "x"}):
-        with started(2, [*STEPS, "--transport", "Nccl", "--rendezvous-s", 3], STAND_IN_GPUS="2", STAND_IN_GPU="0", **variables) as ring:
+        with started(2, [*ONE_STEP, "--transport", "Nccl", "--rendezvous-s", 3], STAND_IN_GPUS="2", STAND_IN_GPU="0", **variables) as ring:
             end = ring.end()
         tap.match("cuDeviceGet", end["worker/1"][2], f"{variables or 'no launcher'}: worker/1 takes GPU 1")
         tap.match("worker/1", end["worker/0"][2], f"{variables or 'no launcher'}: worker/0 takes GPU 0, and misses worker/1")
