@@ -1,11 +1,10 @@
-"""bench/ on the path of imports, and TAP on stdout."""
+"""TAP on stdout for unittest."""
 import os
 import pathlib
 import sys
 import unittest
 
 ROOT = pathlib.Path(os.environ["BENCHD_SOURCE_DIR"])
-sys.path.insert(0, str(ROOT / "bench"))
 
 
 class TapResult(unittest.TestResult):
