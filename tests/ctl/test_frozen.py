@@ -21,6 +21,7 @@ CASES = {
     "results-pivot": (("results", "vgg16", "--rows", "trainers", "--cells", "efficiency"), RESULTS, 0),
     "results-ratio": (("results", "vgg16", "--ratio", "trainers=2/1"), RESULTS, 0),
     "results-price": (("results", "tiny-d", "--cells", "cost", "--price", "0.05/cpu-hour"), RESULTS, 0),
+    "results-reference": (("results", "--reference", "fleetx-ps-2020"), ("markdown", "json"), 0),
     "compare-slower": (("compare", "tiny-a", "tiny-d"), RESULTS, 6),
     "compare-axis": (("compare", "tiny-axis", "--axis", "pservers"), RESULTS, 6),
     "gate-passed": (("gate", "tiny-c", "--base", "tiny-a"), ("text", "json"), 0),

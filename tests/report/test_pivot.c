@@ -316,17 +316,6 @@ TEST(forms)
     golden_check_forms(sheet_pivot, p, "pivot", 80, 1e-12);
 }
 
-TEST(the_document)
-{
-    _cleanup_(fixture_done) struct fixture f;
-    report_run_find("acceleration")->make(&f);
-    _cleanup_(pivot_freep) struct pivot *p =
-        make(&f, &(struct pivot_params){.rows = "trainers", .ratio = "system=fluid/v2"});
-    _cleanup_(buf_done) struct buf json = BUF_INIT;
-    sheet_as(sheet_pivot, p, &json, SHEET_JSON);
-    golden_check("tests/report/golden/pivot.json", buf_cstr(&json));
-}
-
 /* 16 columns stand in blocks in 60 columns, each with the heads of its rows; wide, in one
  * table with intervals. */
 TEST(narrow_and_wide)
