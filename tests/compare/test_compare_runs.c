@@ -51,121 +51,92 @@ TEST(emulated_runs_compare_with_each_other)
     }
 }
 
-/* The same system with other numbers on the network is another one. */
-TEST(other_wires_do_not_compare)
+static void other_wire(struct fixture *f)
 {
-    static const double x[] = {40, 70, 120, 200};
-    for (int same = 0; same < 2; same++) {
-        _cleanup_(fixture_done) struct fixture a, b;
-        make_run(&a, "demo-7k3fq", 3, x, 0);
-        make_run(&b, "demo-q2v8n", 3, x, 0);
-        b.def->spec->systems.items[0].exchange.wire = EXCHANGE_WIRE_BF16;
-        a.def->spec->systems.items[0].exchange.wire =
-            same ? EXCHANGE_WIRE_BF16 : EXCHANGE_WIRE_FP32;
-        _cleanup_(comparison_freep) struct comparison *c = NULL;
-        const char *fix = NULL;
-        struct err err = {0};
-        int r = comparison_new(a.result, b.result, &defaults, &c, &fix, &err);
-        print_message("# %d %s\n", r, err.msg);
-        assert_int_equal(r, same ? 0 : -EINVAL);
-        if (!same) {
-            assert_non_null(strstr(err.msg, "of run/demo-7k3fq exchanges numbers in Fp32, that of "
-                                            "run/demo-q2v8n in Bf16"));
-            assert_non_null(strstr(fix, "compare runs with the same exchange.wire"));
-        }
-    }
+    f->def->spec->systems.items[0].exchange.wire = EXCHANGE_WIRE_BF16;
 }
 
-/* Nor does one that exchanges at other times. */
-TEST(other_modes_do_not_compare)
+static void local_steps(struct fixture *f)
+{
+    f->def->spec->systems.items[0].exchange.mode = (struct exchange_mode){.local_steps = 2};
+}
+
+static void async(struct fixture *f)
+{
+    f->def->spec->systems.items[0].exchange.mode = (struct exchange_mode){.kind = EXCHANGE_ASYNC};
+}
+
+static void shaped_link(struct fixture *f)
+{
+    f->def->spec->workload.link = (struct link){1000000000, 1000000};
+}
+
+static void asked_for_tcp(struct fixture *f)
+{
+    f->def->spec->systems.items[0].exchange.transport = EXCHANGE_TRANSPORT_TCP;
+}
+
+static void used_tcp(struct fixture *f)
+{
+    machines_add_value(f->result->machines.items[0], MACHINE_TRANSPORT, "Tcp");
+}
+
+static void used_nccl(struct fixture *f)
+{
+    machines_add_value(f->result->machines.items[0], MACHINE_TRANSPORT, "Nccl");
+}
+
+static void nothing(struct fixture *f)
+{
+    (void)f;
+}
+
+/* The same system that exchanges otherwise is another one; what only one run says is no
+ * difference. */
+TEST(other_exchanges_do_not_compare)
 {
     static const double x[] = {40, 70, 120, 200};
     static const struct {
-        struct exchange_mode mode;
-        const char *text;
-    } rows[] = {{{.local_steps = 2}, "Sync localSteps=2"}, {{.kind = EXCHANGE_ASYNC}, "Async"}};
-    for (uint32_t i = 0; i < 2 * N_ROWS(rows); i++) {
-        const bool same = i % 2 == 1;
+        void (*base)(struct fixture *f), (*candidate)(struct fixture *f);
+        const char *message, *fix; /* NULL: they compare */
+    } rows[] = {
+        {nothing, other_wire,
+         "of run/demo-7k3fq exchanges numbers in Fp32, that of run/demo-q2v8n in Bf16",
+         "compare runs with the same exchange.wire"},
+        {other_wire, other_wire, NULL, NULL},
+        {nothing, local_steps,
+         "of run/demo-7k3fq exchanges by 'Sync', that of run/demo-q2v8n by 'Sync localSteps=2",
+         "compare runs with the same mode and localSteps"},
+        {local_steps, local_steps, NULL, NULL},
+        {nothing, async, "exchanges by 'Sync', that of run/demo-q2v8n by 'Async",
+         "compare runs with the same mode and localSteps"},
+        {async, async, NULL, NULL},
+        {nothing, shaped_link,
+         "the links of run/demo-7k3fq are shaped to none, those of run/demo-q2v8n to 1gbit 1ms",
+         "compare runs with the same spec.workload.link"},
+        {shaped_link, shaped_link, NULL, NULL},
+        {nothing, asked_for_tcp, "of run/demo-7k3fq has transport Auto, that of run/demo-q2v8n Tcp",
+         ""},
+        {asked_for_tcp, asked_for_tcp, NULL, NULL},
+        {used_nccl, used_tcp, "run/demo-7k3fq exchanged over Nccl, run/demo-q2v8n over Tcp", ""},
+        {used_nccl, used_nccl, NULL, NULL},
+        {used_nccl, nothing, NULL, NULL},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         _cleanup_(fixture_done) struct fixture a, b;
         make_run(&a, "demo-7k3fq", 3, x, 0);
         make_run(&b, "demo-q2v8n", 3, x, 0);
-        b.def->spec->systems.items[0].exchange.mode = rows[i / 2].mode;
-        a.def->spec->systems.items[0].exchange.mode = same ? rows[i / 2].mode : EXCHANGE_MODE_SYNC;
-        _cleanup_(comparison_freep) struct comparison *c = NULL;
-        const char *fix = NULL;
-        struct err err = {0};
-        int r = comparison_new(a.result, b.result, &defaults, &c, &fix, &err);
-        print_message("# %d %s\n", r, err.msg);
-        assert_int_equal(r, same ? 0 : -EINVAL);
-        if (!same) {
-            assert_non_null(strstr(err.msg, "of run/demo-7k3fq exchanges by 'Sync', that of "
-                                            "run/demo-q2v8n by '"));
-            assert_non_null(strstr(err.msg, rows[i / 2].text));
-            assert_non_null(strstr(fix, "compare runs with the same mode and localSteps"));
-        }
-    }
-}
-
-/* Nor runs over other links. */
-TEST(other_links_do_not_compare)
-{
-    static const double x[] = {40, 70, 120, 200};
-    for (uint32_t same = 0; same < 2; same++) {
-        _cleanup_(fixture_done) struct fixture a, b;
-        make_run(&a, "demo-7k3fq", 3, x, 0);
-        make_run(&b, "demo-q2v8n", 3, x, 0);
-        b.def->spec->workload.link = (struct link){1000000000, 1000000};
-        a.def->spec->workload.link = (struct link){same ? 1000000000 : 0, same ? 1000000 : 0};
-        _cleanup_(comparison_freep) struct comparison *c = NULL;
-        const char *fix = NULL;
-        struct err err = {0};
-        int r = comparison_new(a.result, b.result, &defaults, &c, &fix, &err);
-        print_message("# %d %s\n", r, err.msg);
-        assert_int_equal(r, same ? 0 : -EINVAL);
-        if (!same) {
-            assert_non_null(strstr(err.msg, "the links of run/demo-7k3fq are shaped to none, those "
-                                            "of run/demo-q2v8n to 1gbit 1ms"));
-            assert_non_null(strstr(fix, "compare runs with the same spec.workload.link"));
-        }
-    }
-}
-
-static void set_transport(struct result *r, const char *name)
-{
-    machines_add_value(r->machines.items[0], MACHINE_TRANSPORT, name);
-}
-
-/* What the definitions ask for, and what the workers say they had. */
-TEST(other_transports_do_not_compare)
-{
-    static const double x[] = {40, 70, 120, 200};
-    enum { ASKED, ASKED_THE_SAME, USED, USED_THE_SAME, ONE_IS_SILENT, KINDS };
-    for (int kind = 0; kind < KINDS; kind++) {
-        _cleanup_(fixture_done) struct fixture a, b;
-        make_run(&a, "demo-7k3fq", 3, x, 0);
-        make_run(&b, "demo-q2v8n", 3, x, 0);
-        if (kind <= ASKED_THE_SAME) {
-            b.def->spec->systems.items[0].exchange.transport = EXCHANGE_TRANSPORT_TCP;
-            a.def->spec->systems.items[0].exchange.transport =
-                kind == ASKED ? EXCHANGE_TRANSPORT_AUTO : EXCHANGE_TRANSPORT_TCP;
-        } else {
-            set_transport(a.result, "Nccl");
-            if (kind != ONE_IS_SILENT) {
-                set_transport(b.result, kind == USED ? "Tcp" : "Nccl");
-            }
-        }
+        rows[i].base(&a);
+        rows[i].candidate(&b);
         _cleanup_(comparison_freep) struct comparison *c = NULL;
         const char *fix = NULL;
         struct err err = {0};
         const int r = comparison_new(a.result, b.result, &defaults, &c, &fix, &err);
-        print_message("# %d %s\n", r, err.msg);
-        assert_int_equal(r, kind == ASKED || kind == USED ? -EINVAL : 0);
-        if (kind == ASKED) {
-            assert_non_null(strstr(err.msg, "of run/demo-7k3fq has transport Auto, that of "
-                                            "run/demo-q2v8n Tcp"));
-        } else if (kind == USED) {
-            assert_string_equal(err.msg, "run/demo-7k3fq exchanged over Nccl, "
-                                         "run/demo-q2v8n over Tcp");
+        print_message("# row %zu: %d %s\n", i, r, err.msg);
+        assert_int_equal(r, rows[i].message == NULL ? 0 : -EINVAL);
+        if (rows[i].message != NULL) {
+            assert_non_null(strstr(err.msg, rows[i].message));
+            assert_non_null(strstr(fix, rows[i].fix));
         }
     }
 }
