@@ -1,6 +1,6 @@
 """Every query of the dashboard, executed by a real Prometheus that scraped the HTTP server over finished runs, gives the
-numbers of `benchctl results -o json`. Two runs lie in one store: a grid measured by the fake replica, which is still shown
-live, and a small one that the real benchworker trained. Prometheus scrapes the server as three benchds with the same runs: in two
+numbers of `benchctl results -o json`. Two runs of the fake replica lie in one store: a grid, which is still shown
+live, and a small one of another speed. Prometheus scrapes the server as three benchds with the same runs: in two
 namespaces, and outside a cluster, where no label namespace is."""
 import json
 import math
@@ -145,23 +145,16 @@ TABLE = {
 }
 
 
-REAL = {"name": "real.json", "pservers": (1,), "trainers": (1, 2), "steps": 1, "repeats": 3,
-        "extra": {"baseline": {"kind": "Point", "where": {"trainers": 1}}}}
+SMALL = {"name": "small.json", "pservers": (1,), "trainers": (1, 2), "repeats": 3, "env": {"FAKE_FACTOR": "1=1.7"},
+         "extra": {"baseline": {"kind": "Point", "where": {"trainers": 1}}}}
 
 
 class Served(serve.ServedCase):
     """Two runs, their server, and a Prometheus that has scraped it."""
 
     def serve(self, active=None):
-        self.real = self.train()
+        self.small = self.run_tiny(**SMALL)["run"]  # two points of the grid
         return super().serve(active=self.name)  # the live panels have something to show
-
-    def train(self):
-        """A run of the real worker in the same store; its name."""
-        fake, self.env["BENCHWORKER"] = self.env["BENCHWORKER"], os.environ["BENCHWORKER_PROGRAM"]
-        document = self.run_tiny(**REAL)  # two points of the fake replica's grid
-        self.env["BENCHWORKER"] = fake
-        return document["run"]
 
     def print(self, name):
         return json.loads(self.ctl("results", name, "--store", self.store, "-o", "json").stdout)
@@ -171,7 +164,7 @@ class Served(serve.ServedCase):
         self.prometheus = Prometheus(self.folder, self.server.address)
         self.addCleanup(self.prometheus.stop)
         cli.wait_for("five scrapes", lambda: self.prometheus.has_scraped(5), 120)
-        self.printed, self.printed_real = self.print(self.name), self.print(self.real)
+        self.printed, self.printed_small = self.print(self.name), self.print(self.small)
 
 
 class Queries(unittest.TestCase):
@@ -184,7 +177,7 @@ class Queries(unittest.TestCase):
             served.setUp()
         finally:
             cls.addClassCleanup(lambda: cls.assertTrue(cls(), served.doCleanups(), "the server did not end cleanly"))
-        cls.prometheus, cls.documents = served.prometheus, (served.printed, served.printed_real)
+        cls.prometheus, cls.documents = served.prometheus, (served.printed, served.printed_small)
 
     def setUp(self):
         self.sides = ("", "")  # $base, $candidate
@@ -415,11 +408,8 @@ class Queries(unittest.TestCase):
     def test_every_panel(self):
         self.check_panels(self.checks())
 
-    def test_every_panel_of_a_real_run(self):
+    def test_every_panel_of_a_run_that_is_over(self):
         self.choose(self.documents[1])
-        for point in self.document["points"]:  # trained, not said
-            self.assertGreater(point["throughput"]["value"], 0)
-            self.assertGreater(point["throughput"]["high"], point["throughput"]["low"])
         live = ("Step of the trial under way", "Trainer 0, samples/s of its last step")
         self.check_panels({**self.checks(), **dict.fromkeys(live, self.check_nothing)})
 
