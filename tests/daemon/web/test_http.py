@@ -233,8 +233,9 @@ class Http(serve.ServedCase):
         return sum(int(ticks) for ticks in fields[11:13]) / os.sysconf("SC_CLK_TCK")
 
     def test_fifty_clients_have_a_fifth_of_a_cpu(self):
-        """web_server says that a run is driven. Nobody is sent away, but where each document takes a sanitizer's time: 50 of them need more than
-        the 10 s that a request waits."""
+        """web_server says that a run is driven. Nobody is sent away. A sanitizer has its own time, which is no figure of benchd."""
+        if self.server.is_slow():
+            self.skipTest("a sanitizer's time is not benchd's")
         paths = [f"/api/v1/runs/{self.name}/results", f"/runs/{self.name}", "/", "/api/v1/runs", f"/api/v1/runs/{self.name}/attempts"]
         until = time.monotonic() + 6
 
@@ -249,7 +250,7 @@ class Http(serve.ServedCase):
         took = time.monotonic() - began
         used = self.cpu_s() - before
         print(f"# {len(codes)} answers, {used:.2f} s of CPU in {took:.1f} s")
-        self.assertEqual(set(codes) - ({503} if self.server.is_slow() else set()), {200})
+        self.assertEqual(set(codes), {200})
         self.assertLess(used, 0.5 + 0.02 + took / 5 + 0.4, "the burst, a slice, the share, and what was under way")
 
     def threads(self):
@@ -332,9 +333,10 @@ class Http(serve.ServedCase):
             self.assertEqual(self.server.end(), (0, ""))
 
     def test_ends_while_documents_are_made(self):
-        """The end comes at any moment of an answer: one in twenty servers meets the one where MHD takes none."""
+        """The end comes at any moment of an answer: one in twenty servers meets the one where MHD takes none. The plain build tries
+        that often; a sanitizer looks at what each of them does, and starts them slowly."""
         request = f"GET /api/v1/runs/{self.name}/results HTTP/1.1\r\nHost: x\r\n\r\n".encode()
-        for _ in range(100):
+        for _ in range(20 if self.server.is_slow() else 100):
             server = self.serve()
             with self.connect_to(server) as client:
                 client.sendall(request * 100)
