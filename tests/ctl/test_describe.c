@@ -298,14 +298,6 @@ TEST(test_a_run_without_a_place_in_the_cluster)
     assert_has(text, "1 failed, 1 preempted\n");
 }
 
-TEST(test_an_interrupted_run)
-{
-    _cleanup_(freep) char *text = describe(RUN_RUNNING, true);
-    assert_has(text, "Phase:         Running (interrupted: no process is running it)\n"
-                     "Reason:        TooManyFailedTrials: 2 failed\n"
-                     "Resume:        benchctl run --resume tiny-7k3fq --local\n");
-}
-
 /* The warm-up that step times ask for stands beside the fixed one. */
 TEST(test_the_warm_up_that_was_found)
 {

@@ -65,16 +65,6 @@ class Report(cli.CliCase):
         self.assertIn("..", self.results("--cells", "efficiency", "-o", "wide").stdout)  # intervals
         self.assertIn("EFF/POD", self.results("-o", "wide").stdout)
 
-    def test_models_of_each_curve(self):
-        self.assertIn("no model: 2 numbers of trainers, 3 are needed", " ".join(self.results("--by", "curve").stdout.split()))
-        self.assertIn(",FewSizes,false,,,,,,", self.results("--by", "curve", "-o", "csv").stdout)
-        self.assertEqual(2, len(json.loads(self.results("--by", "curve", "-o", "json").stdout)["curves"]))
-
-    def test_each_replica(self):
-        rows = self.results("--by", "replica", "-o", "csv").stdout.splitlines()
-        self.assertEqual(len(rows), 1 + sum(p + t for p in (1, 2) for t in (1, 2)))
-        self.assertIn("pserver/0", self.results("--by", "replica").stdout)
-
     def test_charts_are_documents(self):
         for chart in ("throughput", "efficiency", "trials"):
             root = xml.etree.ElementTree.fromstring(self.report(self.name, "-o", "svg", "--chart", chart).stdout)
