@@ -5,10 +5,6 @@
 #include "base/str.h"
 #include "report_runs.h"
 
-/* These have something that the others have not. */
-static const char *const runs[] = {"trouble", "mixed"};
-#define N_RUNS (sizeof(runs) / sizeof(runs[0]))
-
 /* Attempts one after the other, of four seconds each; the last one first. */
 static void date(struct fixture *f)
 {
@@ -21,17 +17,61 @@ static void date(struct fixture *f)
     fixture_build(f, f->result->phase);
 }
 
-TEST(goldens)
+static void put_dated(const char *run, struct buf *out)
 {
-    for (size_t i = 0; i < N_RUNS; i++) {
-        _cleanup_(fixture_done) struct fixture f;
-        report_run_find(runs[i])->make(&f);
-        date(&f);
-        _cleanup_(buf_done) struct buf out = BUF_INIT;
-        openmetrics_write(f.result, &out);
-        _cleanup_(freep) char *path = xasprintf("tests/report/golden/%s.openmetrics", runs[i]);
-        golden_check(path, buf_cstr(&out));
+    _cleanup_(fixture_done) struct fixture f;
+    report_run_find(run)->make(&f);
+    date(&f);
+    openmetrics_write(f.result, out);
+}
+
+TEST(golden)
+{
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
+    put_dated("trouble", &out);
+    golden_check("tests/report/golden/trouble.openmetrics", buf_cstr(&out));
+}
+
+/* The golden has one trial a point and one unit. Which family has which figure: each in the unit
+ * of its point, with its limits. */
+TEST(families_of_figures)
+{
+#define OURS                                                                                       \
+    "{run=\"demo-7k3fq\",benchmark=\"demo\",system=\"ours\",point=\"0\",pservers=\"1\",trainers="  \
+    "\"1\","
+#define THEIRS                                                                                     \
+    "{run=\"demo-7k3fq\",benchmark=\"demo\",system=\"theirs\",point=\"3\",pservers=\"1\","         \
+    "trainers=\"2\","
+    static const char rest[] = "batch_size=\"16\",threads=\"1\",other=\"\"} ";
+    static const struct {
+        const char *family, *labels, *value;
+    } rows[] = {
+        {"throughput_samples_per_second", OURS, "40.99999999"},
+        {"throughput_low_samples_per_second", OURS, "38.581445"},
+        {"throughput_high_samples_per_second", OURS, "43.552885"},
+        {"throughput_tokens_per_second", THEIRS, "16001.00006"},
+        {"throughput_low_tokens_per_second", THEIRS, "15998.5158"},
+        {"throughput_high_tokens_per_second", THEIRS, "16003.4847"},
+        {"speedup_ratio", THEIRS, "0.66668054"},
+        {"speedup_low_ratio", THEIRS, "0.66659536"},
+        {"speedup_high_ratio", THEIRS, "0.66676573"},
+        {"efficiency_ratio", THEIRS, "0.33334027"},
+        {"efficiency_low_ratio", THEIRS, "0.33329768"},
+        {"efficiency_high_ratio", THEIRS, "0.33338286"},
+        {"baseline_throughput_samples_per_second", OURS, "201.000000"},
+        {"baseline_throughput_tokens_per_second", THEIRS, "24001.0005"},
+        {"trials_succeeded", THEIRS, "3 "},
+    };
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
+    put_dated("mixed", &out);
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        _cleanup_(freep) char *line = xasprintf("\nbenchd_point_%s%s%s%s", rows[i].family,
+                                                rows[i].labels, rest, rows[i].value);
+        if (strstr(buf_cstr(&out), line) == NULL) {
+            fail_msg("'%s' is not in\n%s", line, buf_cstr(&out));
+        }
     }
+    assert_non_null(strstr(buf_cstr(&out), "\nbenchd_trial_throughput_tokens_per_second{"));
 }
 
 TEST(nothing_was_measured)
