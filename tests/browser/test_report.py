@@ -16,7 +16,7 @@ from chromium import Chromium  # noqa: E402
 
 PICTURES = pathlib.Path(os.environ["BENCHD_BUILD_DIR"]) / "tests" / "browser"
 LOOK = (pathlib.Path(__file__).parent / "look.js").read_text(encoding="utf-8")
-WIDTHS = (360, 414, 640, 768, 1024, 1440, 1920, 2560)  # no text is wider than the window
+WIDTHS = (360, 640, 1024, 2560)  # no text is wider than the window
 # name: how it is shown
 VIEWS = {
     "light": {},

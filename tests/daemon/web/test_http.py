@@ -8,7 +8,6 @@ import pathlib
 import select
 import shutil
 import socket
-import sqlite3
 import ssl
 import subprocess
 import sys
@@ -70,14 +69,6 @@ class Http(serve.ServedCase):
         log = self.ctl("logs", self.name, "--store", self.store, "--point", "2", "--trial", "1",
                        "--role", "pserver").stdout
         self.assertEqual(self.server.get(f"/api/v1/runs/{self.name}/logs?point=2&trial=1&role=pserver")[2], log)
-
-    def test_damaged_rows(self):
-        """An error, and no page or document without them."""
-        with contextlib.closing(sqlite3.connect(self.folder / "results.db")) as store, store:
-            store.execute("UPDATE replicas SET zstd = x'00'")
-        for path in (f"/runs/{self.name}", f"/api/v1/runs/{self.name}/results"):
-            code, _, body = self.server.get(path)
-            self.assertEqual((code, json.loads(body)["code"]), (500, 500), path)
 
     def test_methods(self):
         code, headers, body = self.server.get("/metrics", method="HEAD")
