@@ -21,12 +21,12 @@ class Api:
         self._tls.load_cert_chain(pki / "admin.crt", pki / "admin.key")
         self._connection = None
 
-    def __call__(self, method, path, body=None, kind="application/json"):
+    def __call__(self, method, path, body=None, kind="application/json", **headers):
         """The status and the object; once more over a new connection if the server had closed the old one."""
         for last in (False, True):
             try:
                 self._connection = self._connection or self._connect(60)
-                self._connection.request(method, path, body if body is None else json.dumps(body), {"Content-Type": kind})
+                self._connection.request(method, path, body if body is None else json.dumps(body), {"Content-Type": kind, **headers})
                 res = self._connection.getresponse()
                 return res.status, json.loads(res.read() or b"null")
             except (OSError, http.client.HTTPException):

@@ -11,7 +11,7 @@ import mkimage
 import tap
 from benchd import BENCHCTL, definition
 from cluster import CONTROLLERS, Cluster, wait_until
-from rest import Api
+from rest import NS, Api
 
 MANIFESTS = tap.ROOT / "manifests"
 CRD = MANIFESTS / "benchmark-crd.yaml"
@@ -207,8 +207,8 @@ def check_volumes(t, cluster, create):
     # Pod Security refuses most of them before, in its own words.
     cluster.kubectl("label", "--overwrite", "namespace", "benchd", "pod-security.kubernetes.io/enforce=privileged")
     folder = {"volumes": [{"name": "d", "hostPath": NO_VOLUMES["hostPath"]}]}
-    wait_until(lambda: "forbidden: violates PodSecurity" not in create(folder).stderr, 60, "Pod Security allows them")
-    refused = {kind: create({"volumes": [{"name": "d", kind: source}]}).stderr for kind, source in NO_VOLUMES.items()}
+    wait_until(lambda: "forbidden: violates PodSecurity" not in create(folder), 60, "Pod Security allows them")
+    refused = {kind: create({"volumes": [{"name": "d", kind: source}]}) for kind, source in NO_VOLUMES.items()}
     t.equal({}, {kind: words for kind, words in refused.items() if "may not have a volume of this kind" not in words},
             "the policy refuses all that are not allowed")
     cluster.kubectl("label", "--overwrite", "namespace", "benchd", "pod-security.kubernetes.io/enforce=restricted")
@@ -227,51 +227,56 @@ def check_volumes(t, cluster, create):
         t.equal(set(), {kind for kind in refused if is_valid(volume_of(kind)) is True}, "and refuses the same")
 
 
-def check_admission(t, k, cluster, template):
+def as_master(user):
+    return {"Impersonate-User": user, "Impersonate-Group": "system:masters"}
+
+
+def check_admission(t, cluster, template):
     """The policy binds whoever makes a pod here, but for the Deployment, and holds where benchd itself would not refuse."""
-    def create(change, *options, **metadata):
+    api = Api(cluster)
+
+    def create(change, headers=None, **metadata):
         spec = {**copy.deepcopy(template["spec"]), "volumes": [], **REPLICA, **copy.deepcopy(change)}
         security = spec["containers"][0]["securityContext"]
         for container in spec["containers"] + spec.get("initContainers", []):
             container["securityContext"] = security
             container.pop("volumeMounts", None)
         body = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "x", **metadata}, "spec": spec}
-        return k("create", "-n", "benchd", "--dry-run=server", "-f", "-", *options, stdin=json.dumps(body), check=False)
+        status, answer = api("POST", f"{NS}/pods?dryRun=All&fieldValidation=Strict", body, **(headers or {}))
+        return "" if status == 201 else answer["message"]
 
-    def takes(done, text):
-        t.equal((0, ""), (done.returncode, done.stderr), f"the policy takes {text}")
+    def takes(words, text):
+        t.equal("", words, f"the policy takes {text}")
 
     def by_benchd(change, **metadata):
-        return create(change, f"--as={ACCOUNT}", **{**OF_RUN, **metadata})
+        return create(change, {"Impersonate-User": ACCOUNT}, **{**OF_RUN, **metadata})
 
-    wait_until(lambda: create({"serviceAccountName": "benchd"}, f"--as={ACCOUNT}").returncode != 0, 120,
-               "the policy is in force")
+    wait_until(lambda: create({"serviceAccountName": "benchd"}, {"Impersonate-User": ACCOUNT}), 120, "the policy is in force")
     takes(by_benchd({}), "a replica as benchd makes it")
     for what, change, words in OWN_THINGS + OTHER_NAMES:
-        t.match(words, by_benchd(change).stderr, f"the policy refuses benchd a pod with {what}")
-    t.match("only its own run's", by_benchd({}, labels={"benchd.io/run": "other"}).stderr, "and one with the key of another run")
+        t.match(words, by_benchd(change), f"the policy refuses benchd a pod with {what}")
+    t.match("only its own run's", by_benchd({}, labels={"benchd.io/run": "other"}), "and one with the key of another run")
     check_volumes(t, cluster, by_benchd)
     # The controllers of job objects: their pods have neither benchd's name nor its volume of the key.
     plain = {"volumes": [], "automountServiceAccountToken": None}
     for user in (CONTROLLER, OPERATOR):
-        as_user = (f"--as={user}", "--as-group=system:masters")
-        takes(create(plain, *as_user, **OF_JOB), f"a pod of a job object by {user}, with an account that has no token")
+        as_user = as_master(user)
+        takes(create(plain, as_user, **OF_JOB), f"a pod of a job object by {user}, with an account that has no token")
         for what, change, words in OWN_THINGS:
-            t.match(words, create({"volumes": [], **change}, *as_user, **OF_JOB).stderr, f"the policy refuses {user} a pod with {what}")
-        t.match("only its own run's", create({}, *as_user, **OF_JOB).stderr, "and one with a run's key under benchd's name of the volume")
+            t.match(words, create({"volumes": [], **change}, as_user, **OF_JOB), f"the policy refuses {user} a pod with {what}")
+        t.match("only its own run's", create({}, as_user, **OF_JOB), "and one with a run's key under benchd's name of the volume")
         for what, forged in (("owner", {"ownerReferences": OF_RUN["ownerReferences"]}), ("number of a replica", {"labels": OF_RUN["labels"]})):
-            t.match("only benchd makes pods", create(plain, *as_user, **{**OF_JOB, **forged}).stderr, f"and one with the {what} of benchd's own pods")
+            t.match("only benchd makes pods", create(plain, as_user, **{**OF_JOB, **forged}), f"and one with the {what} of benchd's own pods")
     # Others who may make pods: an administrator, and an account of the namespace.
-    for who, options in (("an administrator", ()), ("an account of the namespace", ("--as=system:serviceaccount:benchd:x", "--as-group=system:masters"))):
-        takes(create(plain, *options, labels={"app": "x"}), f"a pod of {who}")
+    for who, headers in (("an administrator", {}), ("an account of the namespace", as_master("system:serviceaccount:benchd:x"))):
+        takes(create(plain, headers, labels={"app": "x"}), f"a pod of {who}")
         for what, forged in (("labels of a replica", OF_RUN), ("labels of a job object's pod", OF_JOB),
                              ("mark of benchd", {"labels": {"app.kubernetes.io/managed-by": "benchd"}})):
-            t.match("only benchd makes pods", create(plain, *options, **forged).stderr, f"but not with {what}")
-        t.match("is of benchd's own pod", create(plain, *options, labels=template["metadata"]["labels"]).stderr, "nor one that benchd's Service selects")
-        t.match("own ServiceAccount", create({"serviceAccountName": "benchd"}, *options, **OF_DEPLOYMENT).stderr,
+            t.match("only benchd makes pods", create(plain, headers, **forged), f"but not with {what}")
+        t.match("is of benchd's own pod", create(plain, headers, labels=template["metadata"]["labels"]), "nor one that benchd's Service selects")
+        t.match("own ServiceAccount", create({"serviceAccountName": "benchd"}, headers, **OF_DEPLOYMENT),
                 "nor one that claims to be of the Deployment")
-    t.equal(0, create({"serviceAccountName": "benchd"}, f"--as={REPLICA_SETS}", "--as-group=system:masters", **OF_DEPLOYMENT).returncode,
-            "it does not bind the Deployment")
+    t.equal("", create({"serviceAccountName": "benchd"}, as_master(REPLICA_SETS), **OF_DEPLOYMENT), "it does not bind the Deployment")
 
 
 def may(api, verb, namespace, resource, name):
@@ -363,7 +368,7 @@ def main():
         check_apply(t, k)
         template = check_objects(t, k)
         check_pod_security(t, k, template)
-        check_admission(t, k, cluster, template)
+        check_admission(t, cluster, template)
         check_rights(t, Api(cluster))
         check_no_other_right(t, k)
         check_kueue(t, k)
