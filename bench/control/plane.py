@@ -265,9 +265,9 @@ def definition(**changes):
     return {**spec, **changes}
 
 
-def steered(folder, last_s):
+def steered(last_s):
     """KWOK's configuration: pods of benchd end after `last_s`, or after what their annotation sim/last says."""
-    text = kwok.configuration(folder, trainer_s=last_s, pserver_s=last_s)
+    text = kwok.configuration(last_s)
     delay = f"delay: {{durationMilliseconds: {int(last_s * 1000)}"
     if text.count(delay) != 2:
         raise Failed(f"expected two of '{delay}' in the stages of pods")

@@ -149,16 +149,14 @@ class Kubelet:
         self.set_status(pod, {"phase": "Running", "podIP": address, "podIPs": [{"ip": address}],
                                      "containerStatuses": self.container({"running": {}})})
 
-    def end_all(self, trials_below=None):
-        """What waits runs, and gangs that are whole end well, those of later trials not yet: no worker ends before its peers are there."""
+    def end_all(self):
+        """What waits runs, and gangs that are whole end well: no worker ends before its peers are there."""
         gangs = {}
         for pod in self.pods():
             labels = pod["metadata"]["labels"]
             key = [labels.get(f"benchd.io/{label}") for label in ("run", "point", "trial", "attempt")]
             gangs.setdefault(tuple(key), []).append(pod)
-        for (_, _, trial, _), gang in gangs.items():
-            if trials_below is not None and trial is not None and int(trial) >= trials_below:
-                continue
+        for gang in gangs.values():
             env = {e["name"]: e.get("value") for e in gang[0]["spec"]["containers"][0].get("env", [])}
             size = sum(int(env.get(f"BENCHD_{role}", 0)) for role in ("PSERVERS", "TRAINERS", "WORKERS"))
             for pod in gang:

@@ -3,7 +3,7 @@
     with Cluster() as cluster:                       # etcd and kube-apiserver
         cluster.kubectl("get", "namespaces")
     with Cluster(parts=CONTROLLERS) as cluster:      # and kube-controller-manager, kube-scheduler
-    with Cluster(parts=CONTROLLERS, kwok=kwok.configuration):    # and simulated nodes
+    with Cluster(parts=CONTROLLERS, kwok=kwok.without_ends):    # and simulated nodes
 
 Everything lives in one temporary folder; the API server listens on a free loopback port, etcd on a socket in that
 folder. The servers are children that the kernel kills with the test (PR_SET_PDEATHSIG), however the test ends.
@@ -100,7 +100,7 @@ def wait_until(is_done, seconds, what):
 class Cluster:
     def __init__(self, parts=API, kwok=None, node=None, namespace="benchd", api_options=(), controller_options=()):
         """api_options, controller_options: more options of kube-apiserver and of kube-controller-manager.
-        kwok: makes KWOK's configuration in a given folder (kwok.py).
+        kwok: makes KWOK's configuration (kwok.py).
         node: the real node of node.py, in whose network all of it runs.
         namespace: made at the start; None leaves that to the manifests under test.
         """
@@ -271,7 +271,7 @@ class Cluster:
 
     def _start_kwok(self):
         pki, port = self.dir / "pki", free_port()
-        (self.dir / "kwok.yaml").write_text(self.kwok(self.dir))
+        (self.dir / "kwok.yaml").write_text(self.kwok())
         self._spawn("kwok", f"--kubeconfig={pki}/kwok.kubeconfig", "--manage-all-nodes=false",
                     "--manage-nodes-with-annotation-selector=kwok.x-k8s.io/node=fake", f"--config={self.dir}/kwok.yaml",
                     f"--server-address=127.0.0.1:{port}", "--node-ip=127.0.0.1", f"--node-port={port}",

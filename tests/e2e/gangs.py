@@ -10,7 +10,6 @@ which the kubelet confirms a moment later, as on real nodes.
 import collections
 import heapq
 import itertools
-import json
 import queue
 import threading
 import time

@@ -3,9 +3,9 @@
     with Cluster(parts=CONTROLLERS, kwok=kwok.without_ends) as cluster, kwok.GangEnds(cluster):
         kwok.make_nodes(cluster, 80)
 
-The fake pods of benchd end with summaries recorded from a real run; kubernetes/stages.yaml says how a test steers them. KWOK knows
-one pod at a time: with kwok.configuration a trainer ends 1 s after it began, whether its peers are there or not. On a loaded machine
-they are not, and benchd rightly calls that a failure; so a test of benchd has GangEnds.
+The fake pods of benchd end with summaries recorded from a real run. KWOK knows
+one pod at a time: with kwok.configuration it ends whether its peers are there or not. On a loaded machine they are not, and benchd rightly
+calls that a failure; so a test of benchd has GangEnds.
 """
 import contextlib
 import datetime
@@ -20,7 +20,7 @@ from gangs import attempt, size_of
 from rest import MERGE, Api
 
 HERE = pathlib.Path(__file__).resolve().parent
-RECORDED = HERE / "recorded"   # summary and log of one trainer and one pserver, batch 64, 100 steps, on one machine
+RECORDED = HERE / "recorded"   # summaries of one trainer and one pserver, batch 64, 100 steps, on one machine
 ROLES = ("trainer", "pserver")
 ENDS = ("trainer", "worker", "pserver")   # the order in which a gang ends
 
@@ -46,25 +46,18 @@ def _role_stage(role, run_s):
     return stage
 
 
-def configuration(folder, trainer_s=1, pserver_s=6):
-    """KWOK's configuration, for Cluster(kwok=...): stages, and one log that every pod shows.
-
-    pserver_s has to cover the time in which all pods of a point come to run, or the first pservers end before them.
-    """
-    return _configure(folder, "".join(_role_stage(role, seconds) for role, seconds in zip(ROLES, (trainer_s, pserver_s))))
+def configuration(run_s):
+    """KWOK's configuration, for Cluster(kwok=...): each pod of benchd ends run_s after it began."""
+    return _configure("".join(_role_stage(role, run_s) for role in ROLES))
 
 
-def _configure(folder, role_stages):
-    log = folder / "pod.log"
-    log.write_text("".join(f"2026-01-01T00:00:00.{number:09d}Z stdout F {line}\n" for number, line in
-                           enumerate((RECORDED / "trainer.log").read_text().splitlines())))
-    text = (HERE / "kubernetes" / "stages.yaml").read_text()
-    return text.replace("@ROLE_STAGES@", role_stages).replace("@LOGS@", str(log))
+def _configure(role_stages):
+    return (HERE / "kubernetes" / "stages.yaml").read_text().replace("@ROLE_STAGES@", role_stages)
 
 
-def without_ends(folder):
+def without_ends():
     """The same without the ends of pods, which GangEnds makes."""
-    return _configure(folder, "")
+    return _configure("")
 
 
 class GangEnds:

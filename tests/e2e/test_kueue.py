@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
-"""Kueue, JobSet and Trainer on simulated nodes: what they say of gangs whose Workloads are made by hand, as benchd makes them, and of a
-Job and a TrainJob that wait in the same queue; then benchd, whose runs wait in that queue."""
+"""benchd whose runs wait in a queue of Kueue, on simulated nodes. Job objects in a queue: test_jobs.py."""
 import contextlib
 import json
 import os
@@ -17,17 +16,9 @@ from rest import MERGE, NS, RUNS, Api
 
 KUEUE = f"/apis/{kueue.VERSION}"
 WORKLOADS = f"{KUEUE}/namespaces/benchd/workloads"
-TRAINER = "trainer.kubeflow.org/v1alpha1"
 QUEUE, CPUS = "team", 40
 FLAVOR = {"pool": "a"}   # the labels of its nodes
-INDEX = "batch.kubernetes.io/job-completion-index"
 WAIT_S = 120
-# Gangs that this queue never admits, and what Kueue says of each.
-REFUSED = (
-    ("large", {"trainers": 4}, r"Pending: .* insufficient quota for cpu in flavor team, .* > maximum capacity \(40\)$"),
-    ("gpu", {"more": {"nvidia.com/gpu": "1"}}, "Pending: .* resource nvidia.com/gpu unavailable in ClusterQueue$"),
-    ("lost", {"queue": "nowhere"}, "Inadmissible: LocalQueue nowhere doesn't exist$"),
-)
 
 
 def pod_spec(more=None):
@@ -35,13 +26,13 @@ def pod_spec(more=None):
     return {"restartPolicy": "Never", "containers": [{"name": "main", "image": "x", "resources": {"requests": resources, "limits": resources}}]}
 
 
-def workload(name, owner, priority=None, queue=QUEUE, trainers=2, more=None):
+def workload(name, owner, priority=None):
     """priority: a WorkloadPriorityClass and its value, which Kueue does not look up."""
     owner = {"apiVersion": owner["apiVersion"], "kind": owner["kind"], "name": owner["metadata"]["name"], "uid": owner["metadata"]["uid"],
              "controller": True, "blockOwnerDeletion": True}
-    spec = {"queueName": queue, "podSets": [
-        {"name": role, "count": count, "template": {"metadata": {"labels": {"benchd.io/role": role}}, "spec": pod_spec(more)}}
-        for role, count in (("pserver", 1), ("trainer", trainers))]}
+    spec = {"queueName": QUEUE, "podSets": [
+        {"name": role, "count": count, "template": {"metadata": {"labels": {"benchd.io/role": role}}, "spec": pod_spec()}}
+        for role, count in (("pserver", 1), ("trainer", 2))]}
     if priority:
         spec["priorityClassRef"] = {"group": "kueue.x-k8s.io", "kind": "WorkloadPriorityClass", "name": priority[0]}
         spec["priority"] = priority[1]
@@ -67,15 +58,9 @@ class Queue:
         wait_until(lambda: self.conditions(path).get(kind, [None])[0] == status, WAIT_S, f"{path} {kind}={status}")
         return self.conditions(path)[kind][1]
 
-    def expect(self, words, path, kind, status="True"):
-        self.t.match(words, self.until(path, kind, status), f"{path.rpartition('/')[2]}: {kind}={status}")
-
     def remove(self, path):
         self.api("DELETE", f"{path}?propagationPolicy=Background")
         wait_until(lambda: self.api.get(path) is None, WAIT_S, f"{path} is gone")
-
-    def stop(self, policy):
-        self.api("PATCH", f"{KUEUE}/clusterqueues/{QUEUE}", {"spec": {"stopPolicy": policy}}, MERGE)
 
     def pods(self, count):
         """Once so many of them run."""
@@ -88,84 +73,6 @@ class Queue:
         usage = self.api.get(f"{KUEUE}/clusterqueues/{QUEUE}")["status"]["flavorsReservation"][0]["resources"]
         return {used["total"] for used in usage} == {"0"} and self.api.get(WORKLOADS)["items"] + self.api.get(f"{NS}/pods")["items"] == []
 
-
-def check_workloads(t, q, run):
-    """Admission, a wait, a preemption, a queue that is stopped; a deletion alone gives the quota back."""
-    first, second, urgent = (f"{WORKLOADS}/{name}" for name in ("first", "second", "urgent"))
-    q.post(WORKLOADS, workload("first", run, ("low", 10)))
-    q.expect("^Admitted: ", first, "Admitted")
-    made = q.api.get(first)
-    t.equal([{"name": role, "count": count, "flavors": {"cpu": QUEUE, "memory": QUEUE}, "resourceUsage": {"cpu": cpu, "memory": memory}}
-             for role, count, cpu, memory in (("pserver", 1, "10", "1Gi"), ("trainer", 2, "20", "2Gi"))],
-            made["status"]["admission"]["podSetAssignments"], "the admission names a flavor for each role")
-    t.equal(FLAVOR, q.api.get(f"{KUEUE}/resourceflavors/{QUEUE}")["spec"]["nodeLabels"], "and the flavor its nodes")
-    q.post(f"{NS}/pods", {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "ours"}, "spec": pod_spec()})
-    pod = q.pods(1)[0]
-    t.equal([None] * 4, [made["metadata"].get("finalizers"), pod["metadata"].get("finalizers"), pod["metadata"].get("labels"),
-                         pod["spec"].get("schedulingGates")], "no finalizer, and Kueue leaves a pod without its label alone")
-
-    q.post(WORKLOADS, workload("second", run, ("low", 10)))
-    q.expect("^Pending: .* insufficient unused quota for cpu in flavor team, 20 more needed$", second, "QuotaReserved", "False")
-    q.post(WORKLOADS, workload("urgent", run, ("high", 100)))
-    q.expect("^Preempted: Preempted to accommodate a workload .* due to prioritization in the ClusterQueue", first, "Evicted")
-    q.expect(r"^Pending: .*\. Pending the preemption of 1 workload", urgent, "QuotaReserved", "False")
-    t.equal("True", q.conditions(first)["Admitted"][0], "an evicted Workload is still called admitted, and keeps its quota")
-    q.remove(f"{NS}/pods/ours")
-    q.remove(first)
-    q.until(urgent, "Admitted")
-    q.remove(urgent)
-    q.until(second, "Admitted")
-    q.stop("HoldAndDrain")
-    q.expect("^ClusterQueueStopped: ", second, "Evicted")
-    q.stop("None")
-    q.remove(second)
-    for name, gang, words in REFUSED:
-        q.post(WORKLOADS, workload(name, run, **gang))
-        q.expect(words, f"{WORKLOADS}/{name}", "QuotaReserved", "False")
-        q.remove(f"{WORKLOADS}/{name}")
-    t.ok(becomes(q.is_empty, WAIT_S), "nothing is left, and the quota is free")
-
-
-def check_behind(t, q, run, version, kind, spec, end):
-    """A job object with the label waits behind a gang without pods, and its Workload ends with it. end: its condition, the Workload's words."""
-    kinds = f"/apis/{version}/namespaces/benchd/{kind.lower()}s"
-    q.post(WORKLOADS, workload("before", run))
-    q.until(f"{WORKLOADS}/before", "Admitted")
-    made = q.post(kinds, {"apiVersion": version, "kind": kind, "spec": spec,
-                          "metadata": {"name": "behind", "labels": {"kueue.x-k8s.io/queue-name": QUEUE}}})
-    selector = f"?labelSelector=kueue.x-k8s.io/job-uid%3D{made['metadata']['uid']}"
-    wait_until(lambda: q.api.get(WORKLOADS + selector)["items"], WAIT_S, f"the {kind} has a Workload")
-    its = f"{WORKLOADS}/{q.api.get(WORKLOADS + selector)['items'][0]['metadata']['name']}"
-    q.expect("^Pending: .* 20 more needed$", its, "QuotaReserved", "False")
-    t.equal((True, []), (q.api.get(f"{kinds}/behind")["spec"]["suspend"], q.api.get(f"{NS}/pods")["items"]), f"{kind}: waits without pods")
-    q.remove(f"{WORKLOADS}/before")
-    t.equal([(index, FLAVOR) for index in "012"],
-            sorted((pod["metadata"]["labels"][INDEX], pod["spec"]["nodeSelector"]) for pod in q.pods(3)),
-            f"{kind}: its pods are numbered by a label, and Kueue sends them to the flavor's nodes")
-    q.until(f"{kinds}/behind", end[0])
-    q.expect(end[1], its, "Finished")
-    q.remove(f"{kinds}/behind")
-    t.ok(becomes(q.is_empty, WAIT_S), f"{kind}: nothing is left, and the quota is free")
-
-
-def check_jobs(t, q, run):
-    check_behind(t, q, run, "batch/v1", "Job", {
-        "parallelism": 3, "completions": 3, "completionMode": "Indexed", "backoffLimit": 0,
-        "template": {"metadata": {"annotations": {"sim/run": "500ms"}}, "spec": pod_spec()}}, ("Complete", "^Succeeded: "))
-    # A TrainJob cannot forbid repairs: its runtime can, and the one that Trainer ships allows 6.
-    template = {"metadata": {"labels": {"trainer.kubeflow.org/trainjob-ancestor-step": "trainer"}}, "spec": {"backoffLimit": 0, "template": {
-        "spec": {"restartPolicy": "Never", "containers": [{"name": "node", "image": "x"}]}}}}
-    q.post(f"/apis/{TRAINER}/namespaces/benchd/trainingruntimes", {
-        "apiVersion": TRAINER, "kind": "TrainingRuntime", "metadata": {"name": "once"},
-        "spec": {"mlPolicy": {"numNodes": 1}, "template": {"spec": {"replicatedJobs": [{"name": "node", "template": template}]}}}})
-    check_behind(t, q, run, TRAINER, "TrainJob", {
-        "runtimeRef": {"kind": "TrainingRuntime", "name": "once"},
-        "trainer": {"numNodes": 3, "resourcesPerNode": pod_spec()["containers"][0]["resources"]},
-        "podTemplateOverrides": [{"targetJobs": [{"name": "node"}], "metadata": {"annotations": {"sim/run": "500ms", "sim/exit": "3"}}}],
-    }, ("Failed", "^Failed: "))
-
-
-# ---- benchd ----
 
 OTHERS = ("team-b", "team-c")   # namespaces of other benchds
 TOO_LARGE = {"cpu": "20"}
@@ -358,14 +265,12 @@ def main():
         cluster.apply_kinds()
         kwok.make_nodes(cluster, 2, cpu="64")
         cluster.kubectl("label", "node", "--all", *(f"{key}={value}" for key, value in FLAVOR.items()))
-        kueue.start(cluster, "kueue", "jobset", "trainer")
+        kueue.start(cluster, "kueue")
         kueue.make_queue(cluster, QUEUE, CPUS, FLAVOR)
         q = Queue(t, cluster)
         check_plan(t, cluster)
         run = q.post(RUNS, {"apiVersion": "benchd.io/v1alpha1", "kind": "BenchmarkRun", "metadata": {"name": "r"},
                             "spec": {"definition": definition()}})
-        check_workloads(t, q, run)
-        check_jobs(t, q, run)
         check_benchd(t, q, cluster)
     return t.done()
 
