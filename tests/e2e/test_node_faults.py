@@ -37,7 +37,7 @@ PERMANENT = [
 RATES = range(10, 50)
 FIGURE = len(RATES) / sum(1 / rate for rate in RATES)
 NOISE = "yes 0123456789012345678901234567890123456789012345678901234567890123456789 | head -c {}; echo"
-LATE, LOUD, ENDLESS = ("sleep 12", "sleep 0.3"), ("true", f"{NOISE.format(600000)}; sleep 0.6"), ("true", NOISE.format(5000000))
+LATE, LOUD, ENDLESS = ("sleep 12", "sleep 0.3"), ("true", f"{NOISE.format(600000)}; sleep 0.6"), ("true", NOISE.format(2000000))
 
 # role: whom to kill, once it trains; addressing: how the run's replicas find each other
 KILLED = [
@@ -260,7 +260,7 @@ def check_logs(t, user):
     becomes(lambda: user.node.processes(uid, "benchd"), START_S)   # it may be on its way since the last kill
     before = user.node.processes(uid, "benchd")
     check_figure(t, user, process, "endless", 1)
-    t.equal((1, before), (len(before), user.node.processes(uid, "benchd")), "200 MB: benchd has kept its Lease, it is the same process")
+    t.equal((1, before), (len(before), user.node.processes(uid, "benchd")), "80 MB: benchd has kept its Lease, it is the same process")
 
 
 def main():

@@ -302,25 +302,6 @@ def check_in_the_way(t, k, runs):
         t.equal(None, owners, f"a foreign {kind} is left alone")
 
 
-def check_quota(t, k, runs):
-    k("create", "quota", "few", "--hard=pods=1")
-    t.ok(wait_for(lambda: '"used"' in k("get", "quota", "few", "-o", "json").stdout), "a quota of one pod is counted")
-    runs.create("quota", definition={"failurePolicy": {"onTrialFailure": "Stop"}})
-
-    def refused():
-        """The condition while it is true. benchd takes it back for the moment of each next try, so it is read once a look."""
-        runs.look()
-        found = [c for c in runs.status("quota").get("conditions", []) if c["type"] == "Waiting" and c["status"] == "True"]
-        return found[0] if found and found[0]["reason"] == "QuotaExceeded" else None
-
-    waited = wait_for(refused)
-    t.ok(waited, "a quota: the run waits")
-    t.match("HTTP 403 Forbidden: .*exceeded quota: few, requested: pods=1", (waited or {}).get("message", ""),
-            "a quota: the condition names it")
-    k("delete", "quota", "few")
-    runs.wait_end("quota")
-
-
 def check_kinds_deleted(t, k, runs):
     """The kinds go, and with them all runs and their pods; benchd stays, says so, and drives what comes later."""
     runs.create("unkind")
@@ -365,7 +346,6 @@ def main():
             check_lease_stolen(t, k, runs)
             check_rights_taken(t, k, runs)
             check_in_the_way(t, k, runs)
-            check_quota(t, k, runs)
             check_kinds_deleted(t, k, runs)
             starts.check_ended(starts.soon, SOON_S)
             starts.check_ended(starts.late, LATE_S)

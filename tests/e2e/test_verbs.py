@@ -157,37 +157,6 @@ def check_ended(v, name, result):
     t.match(r"Events:(?s:.*)RunStarted(?s:.*)Completed", described, "kubectl describe bmr: its Events")
 
 
-def check_dry_run(v):
-    """What is right and what is wrong, without making anything."""
-    t, k = v.t, v.k
-    for path in tap.SHIPPED:
-        done = k("apply", "--dry-run=server", "-f", "-", stdin=tap.whole(path), check=False)
-        t.equal((0, ""), (done.returncode, done.stderr), f"kubectl apply --dry-run=server: {path.name}")
-    run = {"apiVersion": "benchd.io/v1alpha1", "kind": "BenchmarkRun", "metadata": {"name": "dry"},
-           "spec": {"benchmarkRef": {"name": "vgg16-single-node"}}}
-    dry = ("apply", "--server-side", "--dry-run=server", "-f", "-")
-    t.match("serverside-applied .server dry run", k(*dry, stdin=json.dumps(run)).stdout, "kubectl apply --server-side: a run")
-    run["spec"]["definition"] = definition()
-    done = k(*dry, stdin=json.dumps(run), check=False)
-    t.match("(?i)benchmarkRef.*definition|definition.*benchmarkRef", done.stderr, "and of a run with both: refused")
-    t.equal("", k("get", "bmr", "dry", "-o", "name", "--ignore-not-found").stdout, "nothing was made")
-
-
-def check_plugin(v, name):
-    folder = v.cluster.dir / "bin"
-    folder.mkdir()
-    (folder / "kubectl-bench").symlink_to(os.environ["BENCHCTL"])
-    env = {**v.ctl.env, "PATH": f"{folder}:{os.environ['PATH']}"}
-
-    def kubectl(*args):
-        return v.cluster.run(v.cluster.programs["kubectl"], *args, env=env)
-    v.t.match("kubectl-bench", kubectl("plugin", "list").stdout, "kubectl plugin list")
-    v.t.match(rf"(?m)^{name} ", kubectl("bench", "get", "runs").stdout, "kubectl bench get runs")
-    v.t.match("SAMPLES/S|BATCHES/S", kubectl("bench", "results", name).stdout, "kubectl bench results X")
-    done = kubectl("bench", "results", "none")
-    v.t.equal((3, ""), (done.returncode, done.stdout), "kubectl bench: benchctl's exit code")
-
-
 # ---- the ends that a user makes ----
 
 def check_ends(v):
@@ -250,8 +219,6 @@ def main():
             v = Verbs(t, cluster, daemon, ends)
             t.ok(wait_for(lambda: "holding the lease" in daemon.log.read_text()), "benchd is there")
             name = check_run(v)
-            check_dry_run(v)
-            check_plugin(v, name)
             check_ends(v)
             check_without_benchd(v, name)
     return t.done()
