@@ -126,12 +126,6 @@ class Reading(ClusterCase):
         text = self.ctl("describe", "bad-1", code=3).stdout
         self.assertRegex(text, r"Reason: +InvalidDefinition: spec.sweep: no such name")
 
-    def test_benchd_behind_an_address(self):
-        name = self.serve_local_run()
-        self.fake.address = self.fake.url
-        self.assertIn("samples/s", self.ctl("results", name).stdout)
-        self.assertTrue(any(path.startswith("/api/v1/runs/") for _, path, _ in self.fake.requests))
-
 
 class Errors(ClusterCase):
     def test_each_has_its_code_and_says_what_to_do(self):
