@@ -51,9 +51,9 @@ class Place:
 
 
 class Reader:
-    """Finds the places of one file."""
+    """Finds the places of one file, or of some of its functions."""
 
-    def __init__(self, path, code, args):
+    def __init__(self, path, code, args, functions=None):
         self.code, self.places, self.function, self.extremes = code, [], "", set()
         unit = cindex.Index.create().parse(path, args, [(path, code.decode())],
                                            cindex.TranslationUnit.PARSE_DETAILED_PROCESSING_RECORD)
@@ -62,7 +62,7 @@ class Reader:
         top = [node for node in unit.cursor.get_children() if is_here(node.location)]
         self.macros = sorted(span(node) for node in top if node.kind == KIND.MACRO_INSTANTIATION)
         for node in top:
-            if node.kind == KIND.FUNCTION_DECL and node.is_definition():
+            if node.kind == KIND.FUNCTION_DECL and node.is_definition() and (functions is None or node.spelling in functions):
                 self.function = node.spelling
                 self.read_function(node)
 

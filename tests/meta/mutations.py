@@ -30,11 +30,12 @@ def check(root, build):
         rows = mutate.read_rows(root)
     except mutate.Misfit as e:
         return [str(e)]
+    functions = {row.function for row in rows}
     for row in rows:
         findings += [f"{row.where}: there is no test '{name}'" for name in row.tests if name not in known]
         try:
             if row.file not in found:
-                found.update(mutate.find_places(root, build, [row.file]))
+                found.update(mutate.find_places(root, build, [row.file], functions=functions))
             row.find(found[row.file])
         except mutate.Misfit as e:
             findings.append(str(e))
