@@ -4,6 +4,7 @@ import http.client
 import json
 import os
 import pathlib
+import re
 import ssl
 import subprocess
 import sys
@@ -265,10 +266,18 @@ def definition(**changes):
     return {**spec, **changes}
 
 
+def end_message(role):
+    """The Go expression that gives a pod its recorded summary, with index and attempt from its labels."""
+    form, count = re.subn(r'"(index|attempt)":0', r'"\1":%s', kwok.summary(role).replace("%", "%%"))
+    if count != 2 or form.find('"index"') > form.find('"attempt"'):
+        raise Failed(f"expected index and attempt, in this order: {form}")
+    return f"printf {json.dumps(form)} $index $attempt"   # a JSON string is a Go string too
+
+
 def steered(last_s):
-    """KWOK's configuration: pods of benchd end after `last_s`, or after what their annotation sim/last says."""
-    text = kwok.configuration(last_s)
-    delay = f"delay: {{durationMilliseconds: {int(last_s * 1000)}"
-    if text.count(delay) != 2:
-        raise Failed(f"expected two of '{delay}' in the stages of pods")
-    return text.replace(delay, delay + ", durationFrom: {expressionFrom: '.metadata.annotations[\"sim/last\"]'}")
+    """KWOK's configuration: pods of benchd end after `last_s`, or after what their annotation sim/last says. KWOK knows one pod at a time:
+    it ends whether its peers are there or not."""
+    text, stage = kwok.without_ends(), (pathlib.Path(__file__).parent / "stage-role.yaml").read_text().partition("\n")[2]
+    for role in kwok.ROLES:
+        text += stage.replace("@ROLE@", role).replace("@RUN_MS@", str(int(last_s * 1000))).replace("@MESSAGE@", end_message(role))
+    return text

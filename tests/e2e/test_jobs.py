@@ -6,8 +6,6 @@ The pods are simulated: their figures are recorded, and every result says that i
 import json
 import signal
 import sys
-import threading
-import time
 
 import kueue
 import kwok
@@ -19,7 +17,6 @@ from kubeconfigs import set_token
 from rest import MERGE, NS, RUNS, Api
 
 QUEUE, CPUS, WAIT_S = "team", 40, 180
-INDEX = "batch.kubernetes.io/job-completion-index"
 JOBS = "/apis/batch/v1/namespaces/benchd/jobs"
 RESOURCES = {"requests": {"cpu": "10", "memory": "1Gi"}, "limits": {"cpu": "10", "memory": "1Gi"}}
 POD = {"spec": {"restartPolicy": "OnFailure", "containers": [{"name": "main", "image": "x", "resources": RESOURCES}]}}
@@ -41,41 +38,19 @@ RUNTIME = {"apiVersion": TRAINER, "kind": "TrainingRuntime", "metadata": {"name"
             "spec": {"restartPolicy": "Never", "containers": [{"name": "node", "image": "x"}]}}}}}]}}}}
 
 
-class Ends:
-    """Ends the pods of each Job of which all run, with recorded summaries, as `with`. is_held: none ends."""
+class Ends(kwok.GangEnds):
+    """Ends the pods of each Job of which all run."""
 
-    def __init__(self, cluster):
-        self.api, self.is_held, self._is_over = Api(cluster), threading.Event(), threading.Event()
-        self._summary = {**json.loads(kwok.summary("trainer")), "role": "worker"}
-        self._thread = threading.Thread(target=self._serve, daemon=True)
-
-    def __enter__(self):
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_):
-        self._is_over.set()
-        self._thread.join()
-
-    def _serve(self):
-        while not self._is_over.wait(0.2):
-            gangs = {}
-            for pod in self.api.get(f"{NS}/pods")["items"]:
-                if pod["status"]["phase"] == "Running" and "deletionTimestamp" not in pod["metadata"] and not self.is_held.is_set():
-                    gangs.setdefault(pod["metadata"]["labels"]["batch.kubernetes.io/job-name"], []).append(pod)
-            for job, pods in gangs.items():
-                found = self.api.get(f"{JOBS}/{job}")
-                if found and len(pods) == found["spec"].get("completions"):
-                    for pod in pods:
-                        self._end(pod)
-
-    def _end(self, pod):
-        labels, container = pod["metadata"]["labels"], pod["status"]["containerStatuses"][0]
-        summary = {**self._summary, "index": int(labels[INDEX]), "attempt": int(labels["benchd.io/attempt"])}
-        ended = {"exitCode": 0, "reason": "Completed", "message": json.dumps(summary, separators=(",", ":")),
-                 "startedAt": container["state"]["running"]["startedAt"], "finishedAt": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())}
-        self.api("PATCH", f"{NS}/pods/{pod['metadata']['name']}/status", {"status": {"phase": "Succeeded", "containerStatuses": [
-            {**container, "ready": False, "started": False, "state": {"terminated": ended}}]}}, MERGE)
+    def _look(self, pods):
+        gangs = {}
+        for pod in pods:
+            if pod["status"]["phase"] == "Running" and "deletionTimestamp" not in pod["metadata"] and not self.is_held.is_set():
+                gangs.setdefault(pod["metadata"]["labels"]["batch.kubernetes.io/job-name"], []).append(pod)
+        for job, gang in gangs.items():
+            found = self._api.get(f"{JOBS}/{job}")
+            if found and len(gang) == found["spec"].get("completions"):
+                for pod in gang:
+                    self._end(pod)
 
 
 class Jobs:
