@@ -11,38 +11,9 @@
 #include "base/str.h"
 
 #define NUMBER_MAX_CHARS 48
-#define EXACT_DIGITS 15 /* a whole number of 15 decimal digits is exact in a double */
 #define NS_PER_S INT64_C(1000000000)
 #define FIRST_YEAR 1970
 #define LAST_YEAR 2200 /* nanoseconds since 1970 fit 64 bits, and so do differences */
-
-static const double powers_of_ten[EXACT_DIGITS + 1] = {
-    1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
-
-/* Digits with at most one point: most of what a log has. The quotient of two exact numbers is the
- * number that strtod reads. */
-static bool read_plain(const char *text, size_t len, double *ret)
-{
-    uint64_t digits = 0;
-    unsigned n = 0, n_behind = 0;
-    bool has_point = false;
-    for (size_t i = 0; i < len; i++) {
-        if (text[i] == '.' && !has_point) {
-            has_point = true;
-        } else if (ascii_is_digit(text[i]) && n < EXACT_DIGITS) {
-            digits = digits * 10 + (uint64_t)(text[i] - '0');
-            n++;
-            n_behind += has_point ? 1 : 0;
-        } else {
-            return false;
-        }
-    }
-    if (n == 0) {
-        return false;
-    }
-    *ret = (double)digits / powers_of_ten[n_behind];
-    return true;
-}
 
 /* What people put between thousands. A blank of one byte is not here: it separates columns too. */
 static const char *const separators[] = {
@@ -118,9 +89,6 @@ static bool read_grouped(const char *text, size_t len, double *ret)
 
 static bool read_unscaled(const char *text, size_t len, double *ret)
 {
-    if (read_plain(text, len, ret)) {
-        return true;
-    }
     const bool is_signed = len > 0 && (text[0] == '-' || text[0] == '+');
     const double sign = is_signed && text[0] == '-' ? -1 : 1;
     text += is_signed ? 1 : 0;
