@@ -12,6 +12,7 @@
 #define LEAST_TICKS 20       /* of a clock that counts seconds */
 #define BURST_PART 20        /* a gap of less than this part of the mean one is of a burst */
 #define EXACT_TICKS 50       /* a printed time of fewer is off by more than a hundredth */
+#define RATE_ERROR 5e-4      /* of a printed rate, as a part of it */
 #define MEAN_LINES 4         /* fewer may fit by chance */
 #define MEAN_CHANGE 1.05     /* of the rate: else it does not matter which it is */
 #define BURST_SHARE 0.25     /* of the gaps: the lines come in bursts */
@@ -171,12 +172,19 @@ void log_mean_add(struct log_mean *m, double rate, double elapsed, double tick, 
     if (elapsed < EXACT_TICKS * tick) {
         return;
     }
-    const double units = rate * elapsed / step, error = 0.55 * tick / elapsed;
-    const bool is_first = m->n++ == 0;
-    m->least_rate = is_first ? rate : fmin(m->least_rate, rate);
-    m->most_rate = is_first ? rate : fmax(m->most_rate, rate);
-    m->least = is_first ? units * (1 - error) : fmax(m->least, units * (1 - error));
-    m->most = is_first ? units * (1 + error) : fmin(m->most, units * (1 + error));
+    const double units = rate * elapsed, error = units * (0.55 * tick / elapsed + RATE_ERROR);
+    if (m->n == 0 || step <= m->first_step || elapsed < m->elapsed) { /* a clock began again */
+        *m = (struct log_mean){0, rate, rate, step, units, error, 0, -INFINITY, INFINITY};
+    } else {
+        const double steps = step - m->first_step;
+        const double one = (units - m->first_units) / steps, off = (error + m->first_error) / steps;
+        m->least = fmax(m->least, one - off);
+        m->most = fmin(m->most, one + off);
+    }
+    m->n++;
+    m->elapsed = elapsed;
+    m->least_rate = fmin(m->least_rate, rate);
+    m->most_rate = fmax(m->most_rate, rate);
 }
 
 bool log_mean_is_so(const struct log_mean *m)

@@ -58,12 +58,14 @@ enum log_witness log_pace_ask(const struct log_pace *p, double *ret_ratio);
 /* The standard error of that ratio, as a part of it, by the spread of the gaps; NaN: unknown. */
 double log_pace_error(const struct log_pace *p);
 
-/* Do lines state the mean since the start? Then the rate, times the time since the start that they
- * print, over the number of their step stays the same while the rate changes. */
+/* Do lines state the mean since the start? Then the rate times the time since the start that they
+ * print, which is the units so far, grows alike with every step, while the rate changes. The start
+ * may be later than that of the program. */
 struct log_mean {
     uint64_t n; /* lines whose time is exact enough */
     double least_rate, most_rate;
-    double least, most; /* units of a step that fit them all */
+    double first_step, first_units, first_error, elapsed; /* of the first line; of the latest */
+    double least, most;                                   /* units of a step that fit them all */
 };
 /* `tick`: the last digit of `elapsed`, which is in any unit. */
 void log_mean_add(struct log_mean *m, double rate, double elapsed, double tick, double step);

@@ -6,6 +6,7 @@
 
 #define NS_PER_S 1e9
 #define DAY_NS (INT64_C(86400) * 1000000000)
+#define CLOCK_SET_S 1 /* a clock that is set goes back by less */
 
 void log_tally_done(struct log_tally *t)
 {
@@ -68,7 +69,6 @@ static void begin(struct log_tally *t, const struct log_figure *f)
     t->has_first = true;
     t->first_ns = t->last_ns = f->t_ns;
     t->seen_paused_s = f->paused_s;
-    t->paused_s = 0;
 }
 
 void log_tally_skip(struct log_tally *t, const struct log_figure *f)
@@ -141,23 +141,23 @@ static void add_rate(struct log_tally *t, const struct log_line_rule *line,
     t->units += isnan(f->units) ? 0 : f->units;
 }
 
-/* The time between this line and the one before is that of what this line covers. */
+/* The time between this line and the one before is that of what this line covers. A clock that
+ * was started again says nothing of this line. */
 static void add_stamped(struct log_tally *t, const struct log_line_rule *line,
                         const struct log_figure *f)
 {
-    if (!t->has_first) {
+    const double between_s = (double)(f->t_ns - t->last_ns) / NS_PER_S;
+    if (!t->has_first || between_s < -CLOCK_SET_S) {
         begin(t, f);
         return;
     }
     /* What took longer than the time between two lines went on next to training. */
-    const double between_s = (double)(f->t_ns - t->last_ns) / NS_PER_S;
     const double said_s = f->paused_s - t->seen_paused_s;
-    const double paused_s = said_s <= between_s ? said_s : 0;
-    const double s = between_s - paused_s;
+    const double s = between_s - (said_s <= between_s ? said_s : 0);
+    t->stamped_s += s;
     t->stamped_units += f->units;
     t->last_ns = f->t_ns;
     t->seen_paused_s = f->paused_s;
-    t->paused_s += paused_s;
     t->steps += f->steps;
     t->units += f->units;
     if (s > 0) {
@@ -209,14 +209,13 @@ double log_tally_least_s(const struct log_tally *t)
 double log_tally_rate(const struct log_tally *t, const struct log_line_rule *line)
 {
     const bool is_stamped = line->source == LOG_FROM_STAMPS;
-    const double s = (double)(t->last_ns - t->first_ns) / NS_PER_S - t->paused_s;
-    if (t->n == 0 || (is_stamped && !(s > 0))) {
+    if (t->n == 0 || (is_stamped && !(t->stamped_s > 0))) {
         return NAN;
     }
     return line->aggregate == LOG_MEDIAN ? log_median(t->rates.items, t->rates.len)
            : line->aggregate == LOG_LAST ? t->last_rate
            : line->aggregate == LOG_MAX  ? t->max_rate
-           : is_stamped                  ? t->stamped_units / s
+           : is_stamped                  ? t->stamped_units / t->stamped_s
                                          : t->weight / t->weighted_s;
 }
 

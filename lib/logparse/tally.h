@@ -39,9 +39,8 @@ struct log_tally {
     uint64_t stride;   /* of the measured lines, every stride-th is in rates */
     int64_t first_ns, last_ns;
     double seen_paused_s; /* log_figure.paused_s of the latest line */
-    double paused_s;      /* of it, between first_ns and last_ns */
     bool has_first;
-    double stamped_units; /* between first_ns and last_ns; NaN: unknown */
+    double stamped_s, stamped_units; /* between lines whose clock went on; NaN: unknown */
     struct log_pace pace;
     struct log_mean mean;
     double pace_paused_s; /* log_figure.paused_s of the latest line of the pace */

@@ -328,7 +328,7 @@ steps("dllogger_items", r"^DLL \S+ \S+ - \((?P<step>\d+), 0\) train_items_per_se
 steps("marian", r"^\[(?P<stamp>[-\d :]+)\] Ep\. \d+ : Up\. (?P<step>\d+) : .* Time (?P<span>[\d.]+)s : (?P<rate>[\d.]+) words/s", unit="words")
 steps("paddleseg", r"^(?P<stamp>[-\d]+ [\d:]+) \[INFO\]\t\[TRAIN\] .*iter: (?P<step>\d+)/.*batch_cost: (?P<s>[\d.]+), .*ips: (?P<rate>[\d.]+) samples/sec")
 steps("yolo", r"^ +\d+/\d+ +[\d.]+G .*90/90 \[.*, +(?P<s>[\d.]+)s/it", unit="images")
-steps("step_avg", r"^step:(?P<step>\d+)/\d+ train_loss:\S+ train_time:(?P<total>\d+)ms")
+steps("step_avg", r"^step:(?P<step>\d+)/\d+ train_time:(?P<total>\d+)ms")
 steps("maxtext_2023", r"^completed step: (?P<step>\d+), seconds: (?P<s>[\d.]+), TFLOP/s: ")
 steps("automodel", r"^(?P<stamp>[-\d]+ [\d:]+) \| INFO \| root \| step (?P<step>\d+) \|.* tps (?P<rate>[\d.]+)\(.*num_label_tokens (?P<batch>\d+)", unit="tokens")
 

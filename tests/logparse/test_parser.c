@@ -73,6 +73,7 @@ static const struct row rows[] = {
     {"the time of a step and no batch: steps a second", TIMED, "step 1 took 500 ms\nstep 2 took 500 ms\n", 2, 2, 2, "mean of 2 step lines", 0, 0, 1},
     {"steps a second, of no batch", "- {kind: Step, unit: steps, pattern: '(?<step_rate>) it/s'}\n", "4 it/s\n", 4, 1, 1, "mean of 1 step line", 0, 0, 1},
     {"time stamps", STAMPED, "12:00:00 step 0\n12:00:10 step 10\n12:00:20 step 20\n", 32, 20, 640, "mean of 3 step lines, by their time stamps", 32, 0, 1},
+    {"a clock that starts again", "- {kind: Step, from: TimeStamps, pattern: 'step (?<step>) time:(?<unix_ms>)ms'}\n", "step 1 time:30000ms\nstep 2 time:31000ms\nstep 3 time:100ms\nstep 4 time:1100ms\nstep 5 time:2100ms\n", 32, 3, 96, "mean of 5 step lines, by their time stamps", 32, 0, 1},
     {"time stamps: units of each step, and not of each line", "- {kind: Step, from: TimeStamps, each: 1, pattern: '^(?<stamp>) [[](?<step>)/'}\n", "12:00:00 [0/640]\n12:00:01 [160/640]\n12:00:02 [320/640]\n", 160, 320, 320, "mean of 3 step lines, by their time stamps", 16, 0, 1},
     {"units of each step and its time", "- {kind: Step, unit: tokens, each: 100, pattern: 'step (?<step>) took (?<step_ms>) ms'}\n", "step 10 took 500 ms\nstep 20 took 500 ms\n", 200, 11, 1100, "mean of 2 step lines", 32, 0, 1},
     {"units of each step of a line that numbers none", "- {kind: Step, each: 100, pattern: 'took (?<time_s>) s'}\n", "took 2 s\ntook 2 s\n", 50, 2, 200, "mean of 2 step lines", 32, 0, 1},
@@ -191,19 +192,25 @@ TEST(arrival_counts)
 /* Each line's rate is the mean since the start: by its rate, its time and its step alike. */
 TEST(a_mean_since_the_start_is_withheld)
 {
-    static const char text[] = "100/900 train_time: 5.0m tok/s: 2000\n"
-                               "200/900 train_time: 8.0m tok/s: 2500\n"
-                               "300/900 train_time: 11.0m tok/s: 2727\n"
-                               "400/900 train_time: 14.0m tok/s: 2857\n";
-    _cleanup_(log_rule_freep) struct log_rule *rule =
-        rule_of("- {kind: Step, unit: tokens, pattern: '(?<step>)/.*tok/s: (?<rate>)'}\n");
-    const struct row row = {.trainers = 1};
-    _cleanup_(log_parser_freep) struct log_parser *p = parser_of(&row, rule);
-    struct log_result r;
-    log_parser_feed(p, LOG_STDOUT, text, strlen(text), 0);
-    log_parser_end(p, 0);
-    assert_int_equal(log_parser_result(p, &r), -ENODATA);
-    assert_string_equal(log_parser_reading(p)->why, log_why_mean);
+    static const char *const texts[] = {
+        "100/900 train_time: 5.0m tok/s: 2000\n200/900 train_time: 8.0m tok/s: 2500\n"
+        "300/900 train_time: 11.0m tok/s: 2727\n400/900 train_time: 14.0m tok/s: 2857\n",
+        /* The start is that of step 10, where the clock starts again. */
+        "10/900 train_time:90000ms tok/s: 111\n20/900 train_time:1000ms tok/s: 10000\n"
+        "110/900 train_time:11111ms tok/s: 9000\n510/900 train_time:62500ms tok/s: 8000\n"
+        "710/900 train_time:93333ms tok/s: 7500\n",
+    };
+    for (size_t i = 0; i < N_ROWS(texts); i++) {
+        _cleanup_(log_rule_freep) struct log_rule *rule =
+            rule_of("- {kind: Step, unit: tokens, pattern: '(?<step>)/.*tok/s: (?<rate>)'}\n");
+        const struct row row = {.trainers = 1};
+        _cleanup_(log_parser_freep) struct log_parser *p = parser_of(&row, rule);
+        struct log_result r;
+        log_parser_feed(p, LOG_STDOUT, texts[i], strlen(texts[i]), 0);
+        log_parser_end(p, 0);
+        assert_int_equal(log_parser_result(p, &r), -ENODATA);
+        assert_string_equal(log_parser_reading(p)->why, log_why_mean);
+    }
 }
 
 TEST(why_there_is_no_figure)
