@@ -17,6 +17,7 @@
 #define SLOW_LINES_MAX_NS 10000000
 #define MOST_UNITS_RATIO 3 /* of an epoch with its evaluation to the epoch */
 #define MAX_LOOPS 8        /* of other numbers of steps */
+#define MAX_RUNS 64        /* of a program that starts again in its log */
 
 static void on_line(void *ctx, uint64_t number, const char *line, size_t len);
 
@@ -59,6 +60,7 @@ void log_parser_free(struct log_parser *p)
     log_signs_free(p->signs);
     log_reading_done(&p->reading);
     vec_done(&p->ranks);
+    vec_done(&p->runs);
     free(p->slots);
     free(p);
 }
@@ -417,6 +419,42 @@ static bool is_evaluation(const struct log_match *match, const char *line, size_
            (rate != NULL && log_is_evaluation_at(match->matcher, line, (size_t)(rate - line)));
 }
 
+/* Training begins to count its steps; what is before the first such line was not training. */
+static void restart(struct log_parser *p, int64_t rank)
+{
+    struct rank_state *state = rank_of(p, rank);
+    for (size_t i = 0; !state->has_restarted && i < p->params.rule->lines.len; i++) {
+        for (struct log_tally *t = tally_of(p, i, rank, NAN); t != NULL; t = t->next) {
+            log_tally_reset(t);
+        }
+    }
+    state->has_restarted = true;
+    state->has_left = false;
+    state->last_step = -1;
+}
+
+/* The program has started again, so what was read until here is of another run. */
+static void begin_again(struct log_parser *p, uint64_t line)
+{
+    struct log_result r;
+    if (p->runs.len < MAX_RUNS && log_lines_result(p, &r) == 0 &&
+        (r.line->kind != LOG_KIND_STEP || r.n_lines >= LOG_PACE_MIN_LINES)) {
+        *vec_push(&p->runs) = r.rate;
+    }
+    for (size_t i = 0; i < p->ranks.len; i++) {
+        const struct rank_state *it = &p->ranks.items[i];
+        p->ranks.items[i] = (struct rank_state){.batch = it->batch, .per_epoch = it->per_epoch};
+        restart(p, (int64_t)i - 1);
+    }
+    log_reading_choose(&p->reading, -1);
+    p->started = line;
+    p->loss_first = p->loss_last = p->accuracy_last = NAN;
+    p->contradiction[0] = '\0';
+    p->clock = (struct log_tally){0};
+    p->evaluations = (struct evaluations){0};
+    p->metrics = (struct log_metrics){0};
+}
+
 static enum log_use take_line(struct log_parser *p, size_t index, const struct log_match *match,
                               int64_t rank, const char *line, size_t len)
 {
@@ -443,6 +481,10 @@ static enum log_use take_line(struct log_parser *p, size_t index, const struct l
         !log_names_evaluation(p->matcher, p->params.rule->lines.items[index].text)) {
         log_reading_add(&p->reading, LOG_USE_EVALUATION, NAN, p->n_lines, v.number[LOG_RATE]);
         return LOG_USE_EVALUATION;
+    }
+    const uint64_t start = kind == LOG_KIND_INFO ? 0 : log_starts_step(&p->starts);
+    if (start > 0) {
+        begin_again(p, start);
     }
     const double step_s = log_values_step_s(&v);
     log_metrics_pause(&p->metrics, &v, rank);
@@ -489,20 +531,6 @@ static enum log_use take_line(struct log_parser *p, size_t index, const struct l
         p->params.on_figure(p->params.ctx, &f);
     }
     return use;
-}
-
-/* Training begins to count its steps; what is before the first such line was not training. */
-static void restart(struct log_parser *p, int64_t rank)
-{
-    struct rank_state *state = rank_of(p, rank);
-    for (size_t i = 0; !state->has_restarted && i < p->params.rule->lines.len; i++) {
-        for (struct log_tally *t = tally_of(p, i, rank, NAN); t != NULL; t = t->next) {
-            log_tally_reset(t);
-        }
-    }
-    state->has_restarted = true;
-    state->has_left = false;
-    state->last_step = -1;
 }
 
 /* LOG_USE_COUNT: no line of the rule matches it. */
@@ -586,6 +614,9 @@ static void on_line(void *ctx, uint64_t number, const char *line, size_t len)
     const int64_t begin_ns = cpu_ns == NULL ? 0 : cpu_ns();
     log_matcher_limit(p->matcher, cpu_ns, begin_ns + SLOW_LINES_MAX_NS - p->slow_ns);
     const enum log_use use = match_line(p, line, len, rank);
+    if (use == LOG_USE_COUNT) {
+        log_starts_note(&p->starts, p->n_lines, line, len);
+    }
     if (p->mllog == NULL) {
         check_signs(p, use, line, len);
     }

@@ -7,6 +7,7 @@
 #include "logparse/parser.h"
 #include "logparse/reading.h"
 #include "logparse/signs.h"
+#include "logparse/starts.h"
 #include "logparse/tally.h"
 
 #define MIN_RATE 1e-9 /* a run of 30 years */
@@ -36,6 +37,9 @@ struct log_parser {
     VEC(struct rank_state) ranks;
     struct log_miss miss;
     struct log_reading reading;
+    struct log_starts starts;
+    VEC(double) runs; /* the figures of earlier starts */
+    uint64_t started; /* the line of the latest start; 0: there was one only */
     struct log_signs *signs;
     const struct log_sign *sign; /* that withholds the figure; NULL: none */
     struct log_quote sign_at;    /* its line */
@@ -65,3 +69,5 @@ struct log_parser {
 
 /* Sets the verdict of the reading, after the last line. In verdict.c. */
 void log_conclude(struct log_parser *p);
+/* The figure, whatever speaks against it; -ENODATA: none. In verdict.c. */
+int log_lines_result(const struct log_parser *p, struct log_result *ret);

@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/vec_walk.h"
 
 /* What the sum over the ranks is multiplied with. */
 static double factor_of(const struct log_parser *p, const struct log_line_rule *line,
@@ -147,8 +148,7 @@ static int mlperf_result(const struct log_parser *p, struct log_result *ret)
     return 0;
 }
 
-/* The figure, whatever speaks against it. */
-static int lines_result(const struct log_parser *p, struct log_result *ret)
+int log_lines_result(const struct log_parser *p, struct log_result *ret)
 {
     const size_t n = p->n_lines_read > 0 ? 0 : p->params.rule->lines.len;
     for (enum log_kind kind = LOG_KIND_SUMMARY; kind <= LOG_KIND_STEP; kind++) {
@@ -166,7 +166,7 @@ int log_parser_result(const struct log_parser *p, struct log_result *ret)
     if (p->mllog != NULL) {
         return mlperf_result(p, ret);
     }
-    if (p->reading.verdict == LOG_VERDICT_WITHHELD || lines_result(p, ret) < 0) {
+    if (p->reading.verdict == LOG_VERDICT_WITHHELD || log_lines_result(p, ret) < 0) {
         return -ENODATA;
     }
     complete(p, &p->evaluations, method_of(ret), ret);
@@ -234,6 +234,8 @@ static void compare_witnesses(struct log_parser *p, const struct log_result *res
                            is_batch ? write : "");
     }
 }
+
+#define SAME_RATE 0.05 /* of two runs of one program */
 
 /* A sign withholds the figure; one of steps, where more than so many of them have it. */
 #define BAD_STEPS_SHARE 0.1
@@ -310,13 +312,33 @@ static void heed_end(struct log_parser *p, const struct log_tally *t)
     }
 }
 
+/* The program was started several times in this log: the figure is of the last run, if the others
+ * were as fast. */
+static void heed_starts(struct log_parser *p)
+{
+    struct log_reading *r = &p->reading;
+    const double *other = vec_find(&p->runs, it, !(fabs(*it / r->rate - 1) <= SAME_RATE));
+    const unsigned long long line = p->started;
+    if (line == 0 || r->verdict == LOG_VERDICT_WITHHELD) {
+        return;
+    }
+    free(r->why);
+    r->why =
+        other == NULL
+            ? xasprintf("line %llu: the program starts again; the figure is of what follows", line)
+            : xasprintf("line %llu: the program starts again: %.6g %s/s before it, and %.6g %s/s "
+                        "after it; give a file of one run",
+                        line, *other, r->unit, r->rate, r->unit);
+    r->verdict = other == NULL ? r->verdict : LOG_VERDICT_WITHHELD;
+}
+
 void log_conclude(struct log_parser *p)
 {
     struct log_reading *r = &p->reading;
     struct log_result result;
     r->n_lines = p->n_lines;
     r->rate = r->pace = r->step_units = r->step_error = NAN;
-    if (p->mllog != NULL || lines_result(p, &result) < 0) {
+    if (p->mllog != NULL || log_lines_result(p, &result) < 0) {
         return;
     }
     r->rate = result.rate;
@@ -326,6 +348,7 @@ void log_conclude(struct log_parser *p)
     heed_mean(p, &result);
     heed_product(p, result.line);
     heed_end(p, result.tally);
+    heed_starts(p);
     heed_sign(p);
 }
 

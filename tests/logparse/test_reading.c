@@ -387,3 +387,67 @@ TEST(a_sign_withholds_the_figure)
         assert_non_null(strstr(buf_cstr(&out), rows[i].why));
     }
 }
+
+/* ---- a program that was started twice ---- */
+
+#define HEAD "Namespace(batch=8, gpus='0,1')\nloading the data set\n"
+#define STEPS(rate)                                                                                \
+    "step 1 " rate " img/s\nstep 2 " rate " img/s\nstep 3 " rate " img/s\nstep 4 " rate            \
+    " img/s\nstep 5 " rate " img/s\n"
+
+TEST(a_second_start_is_a_run_of_its_own)
+{
+    static const struct {
+        const char *name, *log, *why; /* NULL: nothing speaks against the figure */
+        double rate;                  /* 0: withheld */
+    } rows[] = {
+        {"two runs", HEAD STEPS("100") HEAD STEPS("150"),
+         "line 8: the program starts again: 100 samples/s before it, and 150 samples/s after it",
+         0},
+        {"as fast as each other", HEAD STEPS("100") HEAD STEPS("102"),
+         "line 8: the program starts again; the figure is of what follows", 102},
+        {"other values in the head, and lines of the shell",
+         "nohup: ignoring input\n" HEAD STEPS(
+             "100") "Namespace(bn=.9, gpus='2')\n"
+                    "2026-03-01 10:00:00 loading the data set\n" STEPS("150"),
+         "line 9: the program starts again", 0},
+        {"it died before its first step, and after its fifth",
+         HEAD HEAD STEPS("5") HEAD "loss scale 1\n" STEPS("5"),
+         "line 10: the program starts again; the figure is of what follows", 5},
+        {"it died after its second step, and again",
+         HEAD "step 1 99 img/s\nstep 2 99 img/s\n" HEAD STEPS("99") HEAD STEPS("100"),
+         "line 12: the program starts again; the figure is of what follows", 100},
+        {"each step has lines of its own",
+         "time of the batch 1\nsamples of the batch 8\nstep 1 100 img/s\n"
+         "time of the batch 2\nsamples of the batch 8\nstep 2 100 img/s\n"
+         "time of the batch 3\nsamples of the batch 8\nstep 3 100 img/s\n"
+         "time of the batch 4\nsamples of the batch 8\nstep 4 100 img/s\n"
+         "time of the batch 5\nsamples of the batch 8\nstep 5 100 img/s\n"
+         "time of the batch 6\nsamples of the batch 8\nstep 6 100 img/s\n",
+         NULL, 100},
+        {"the second has no step", HEAD STEPS("100") HEAD, NULL, 100},
+        {"an epoch has a head of its own",
+         HEAD "Epoch 1 of 2\nlearning rate 0.1\n" STEPS(
+             "100") "validation accuracy 0.5\n"
+                    "Epoch 2 of 2\nlearning rate 0.05\n" STEPS("150"),
+         NULL, 120},
+        {"a few lines of the head come again",
+         HEAD "building the model\nparameters: 5\nthe first batch\n" STEPS("100") HEAD STEPS("150"),
+         NULL, 120},
+        {"each rank has a head", HEAD HEAD HEAD STEPS("100"), NULL, 100},
+        {"one line is no head",
+         "loading the data set\n" STEPS("100") "loading the data set\n" STEPS("150"), NULL, 120},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        print_message("# %s\n", rows[i].name);
+        _cleanup_(log_rule_freep) struct log_rule *rule = NULL; /* outlives the parser */
+        _cleanup_(log_parser_freep) struct log_parser *p = parser_of(RATE, 8, 1, &rule);
+        log_parser_feed(p, LOG_STDOUT, rows[i].log, strlen(rows[i].log), 0);
+        log_parser_end(p, 0);
+        const struct log_reading *r = log_parser_reading(p);
+        print_message("# %g: %s\n", r->rate, r->why);
+        assert_int_equal(r->verdict == LOG_VERDICT_WITHHELD, rows[i].rate == 0);
+        assert_true(rows[i].rate == 0 || fabs(r->rate - rows[i].rate) < 1e-9);
+        assert_true(strstr(r->why, rows[i].why == NULL ? "one witness" : rows[i].why) == r->why);
+    }
+}
