@@ -14,6 +14,7 @@
 #include "core/phase.h"
 #include "ctl/runs/backend.h"
 #include "logparse/parser.h"
+#include "logparse/suggest.h"
 #include "run/capture.h"
 #include "spec/run_def.h"
 #include "store/archive.h"
@@ -112,8 +113,10 @@ struct log_parser_params import_params(const struct import *im, const struct imp
 enum exit_code import_choose_rule(struct import *im);
 /* A rule by its name, or by the name of a file. Prints the error. */
 enum exit_code import_load_rule(struct import *im, const char *name);
-/* What to do, with a rule made of a line; owned. NULL: no line is a figure for sure. */
-char *import_suggest_fix(const char *text, size_t len, const struct log_parser_params *who);
+/* What to do, with a rule made of a line; owned. NULL: no line is a figure for sure, and the
+ * suggestion has the doubt. */
+char *import_suggest_fix(const char *text, size_t len, const struct log_parser_params *who,
+                         struct log_suggestion *ret);
 /* What to do where a figure is withheld: its witnesses disagree, or the run is no result. */
 const char *import_remedy(bool disagrees);
 

@@ -39,15 +39,15 @@ const char *import_remedy(bool disagrees)
                      : "give the log of a run that ended well, or a copy of its good lines";
 }
 
-char *import_suggest_fix(const char *text, size_t len, const struct log_parser_params *who)
+char *import_suggest_fix(const char *text, size_t len, const struct log_parser_params *who,
+                         struct log_suggestion *ret)
 {
     _cleanup_(buf_done) struct buf rule = BUF_INIT;
-    struct log_suggestion suggestion;
-    return log_suggest_rule(text, len, who, &suggestion, &rule) < 0
+    return log_suggest_rule(text, len, who, ret, &rule) < 0
                ? NULL
                : xasprintf("line %llu looks like one: --write-rule FILE writes a rule for such "
                            "lines, for example %s, and --rules FILE takes it",
-                           (unsigned long long)suggestion.number, buf_cstr(&rule));
+                           (unsigned long long)ret->number, buf_cstr(&rule));
 }
 
 /* ---- a rule by its name ---- */
@@ -132,22 +132,28 @@ static enum exit_code read_first(const struct import *im, struct first *ret)
                            ret->path, guess->rule, guess->n_lines, guess->why);
 }
 
-/* No rule reads the log: a sign of why, or the line that most of its lines are like. */
+/* No rule reads the log: a sign of why, what is not known of a rate, or the line that most of its
+ * lines are like. */
 static enum exit_code explain_unread(const struct first *first)
 {
     const char *text = buf_cstr(&first->text);
     const size_t len = first->text.len;
     _cleanup_(freep) char *sign = log_signs_in(text, len);
-    _cleanup_(freep) char *fix =
-        sign == NULL ? import_suggest_fix(text, len, &first->who) : xstrdup(import_remedy(false));
+    struct log_suggestion s = {0};
+    _cleanup_(freep) char *fix = sign != NULL ? xstrdup(import_remedy(false))
+                                              : import_suggest_fix(text, len, &first->who, &s);
     _cleanup_(buf_done) struct buf why = BUF_INIT;
     const struct log_quote line = log_commonest_line(text, len);
     if (sign != NULL) {
         buf_puts(&why, sign);
+    } else if (s.doubt != NULL) {
+        buf_printf(&why, "line %" PRIu64 " seems to have a rate, but %s", s.number, s.doubt);
     } else if (line.number == 0) {
         buf_puts(&why, "no line of it has a number");
     } else {
-        buf_printf(&why, "most of its lines are like line %" PRIu64 ": ", line.number);
+        buf_printf(&why, "%smost of its lines are like line %" PRIu64 ": ",
+                   fix == NULL ? "no rate and no time of a step was found in it; " : "",
+                   line.number);
         buf_put_utf8(&why, line.text, sizeof(line.text));
     }
     return cli_error(EXIT_USAGE, fix == NULL ? RULES_FIX : fix,

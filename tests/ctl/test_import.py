@@ -484,8 +484,12 @@ class Import(cli.CliCase):
         self.put("keras.log", "".join(f"{i}/20 [====>] - 9s 250ms/step - loss: 2.0\n" for i in range(1, 21)))
         self.put("mine.log", "step 1 took 0.25 seconds\n" * 20)
         self.put("none.log", "hello\n")
+        self.put("loss.log", "epoch 1 loss 0.5\nepoch 2 loss 0.4\n")
+        self.put("speed.log", "step 1 throughput 812.5\nstep 2 throughput 812.7\n")
         rows = (
             ("none.log", "none.log: no log rule that ships finds a figure; no line of it has a number\nfix: name one of docs/log-rules.md"),
+            ("loss.log", "no rate and no time of a step was found in it; most of its lines are like line 1: epoch 1 loss 0.5"),
+            ("speed.log", "line 1 seems to have a rate, but it does not say of what: samples, tokens, words or steps"),
             ("-", "write --rules NAME: standard input is read once"),
         )
         for word, text in rows:
