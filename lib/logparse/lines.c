@@ -266,14 +266,6 @@ bool log_is_labelled(const char *text, size_t len, int64_t trainers)
 
 #define STAMP_HEAD 120 /* bytes of a line in which its time is looked for */
 
-static size_t skip_any(const char *line, size_t len, size_t at, const char *chars)
-{
-    while (at < len && strchr(chars, line[at]) != NULL && line[at] != '\0') {
-        at++;
-    }
-    return at;
-}
-
 /* "06:42:45.123" at `at`; where it begins with the date before it. */
 static size_t stamp_begin(const char *line, size_t at)
 {
@@ -317,7 +309,9 @@ bool log_line_stamp(const char *line, size_t len, struct log_stamp *ret)
         }
         size_t end = at + 8;
         if (end + 1 < len && strchr(".,", line[end]) != NULL && ascii_is_digit(line[end + 1])) {
-            end = skip_any(line, len, end + 1, "0123456789");
+            do {
+                end++;
+            } while (end < len && ascii_is_digit(line[end]));
         }
         const size_t begin = stamp_begin(line, at);
         return log_stamp_read(line + begin, end - begin, ret) ||
