@@ -9,6 +9,7 @@
 #include "base/vec_walk.h"
 #include "core/json_field.h"
 #include "core/record.h"
+#include "core/record_members.h"
 
 const char *const log_verdict_names[LOG_VERDICT_COUNT] = {"None", "Agrees", "OneWitness",
                                                           "Withheld"};
@@ -124,63 +125,45 @@ json_t *log_reading_to_json(const struct log_reading *r)
         {"spans", JSON_ARRAY_OF(vec_each (struct log_span, s, &r->spans), span_to_json(s))});
 }
 
-static bool read_name(const json_t *object, const char *key, const char *const *names, size_t n,
-                      int *ret)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-    const char *const *found = text == NULL ? NULL : array_find(names, n, it, str_eq(*it, text));
-    *ret = found == NULL ? 0 : (int)(found - names);
-    return found != NULL;
-}
+/* clang-format off */
+static const struct record_member span_list[] = {
+    {"use", MEMBER_WORD, true, AT(log_span, use), .words = log_use_names, .n_words = LOG_USE_COUNT},
+    {"first", MEMBER_COUNT, true, AT(log_span, first)},
+    {"last", MEMBER_COUNT, true, AT(log_span, last)},
+    {"lines", MEMBER_COUNT, true, AT(log_span, n)},
+    {"begin", MEMBER_NUMBER, false, AT(log_span, begin)},
+    {"end", MEMBER_NUMBER, false, AT(log_span, end)},
+    {"least", MEMBER_NUMBER, false, AT(log_span, least)},
+    {"most", MEMBER_NUMBER, false, AT(log_span, most)},
+};
+static const struct record_members span_members = MEMBERS(span_list, NULL);
 
-static double real_of(const json_t *object, const char *key)
-{
-    const json_t *v = json_object_get(object, key);
-    return json_is_number(v) ? json_number_value(v) : NAN;
-}
-
-static bool count_of(const json_t *object, const char *key, uint64_t *ret)
-{
-    const json_t *v = json_object_get(object, key);
-    *ret = json_integer_value(v) < 0 ? 0 : (uint64_t)json_integer_value(v);
-    return json_is_integer(v) && json_integer_value(v) >= 0;
-}
-
-static bool read_span(const json_t *json, struct log_span *s)
-{
-    int use;
-    *s = (struct log_span){.least = real_of(json, "least"),
-                           .most = real_of(json, "most"),
-                           .begin = real_of(json, "begin"),
-                           .end = real_of(json, "end")};
-    const bool is_good = read_name(json, "use", log_use_names, LOG_USE_COUNT, &use) &&
-                         count_of(json, "first", &s->first) && count_of(json, "last", &s->last) &&
-                         count_of(json, "lines", &s->n);
-    s->use = (enum log_use)use;
-    return is_good;
-}
+static const struct record_member reading_list[] = {
+    {"verdict", MEMBER_WORD, true, AT(log_reading, verdict), .words = log_verdict_names, .n_words = LOG_VERDICT_COUNT},
+    {"witness", MEMBER_WORD, true, AT(log_reading, witness), .words = log_witness_names, .n_words = LOG_WITNESS_COUNT},
+    {"rate", MEMBER_NUMBER, false, AT(log_reading, rate)},
+    {"pace", MEMBER_NUMBER, false, AT(log_reading, pace)},
+    {"why", MEMBER_TEXT, false, AT(log_reading, why)},
+    {"lines", MEMBER_COUNT, true, AT(log_reading, n_lines)},
+    {"read", MEMBER_COUNT, true, AT(log_reading, n_read)},
+};
+static const struct record_members reading_members = MEMBERS(reading_list, NULL);
+/* clang-format on */
 
 int log_reading_of_json(const json_t *json, struct log_reading *ret)
 {
-    int verdict = 0, witness = 0, unit = 0;
-    *ret = (struct log_reading){.rate = real_of(json, "rate"),
-                                .pace = real_of(json, "pace"),
-                                .step_units = NAN,
-                                .step_error = NAN};
-    bool is_good = read_name(json, "verdict", log_verdict_names, LOG_VERDICT_COUNT, &verdict) &&
-                   read_name(json, "witness", log_witness_names, LOG_WITNESS_COUNT, &witness) &&
-                   count_of(json, "lines", &ret->n_lines) && count_of(json, "read", &ret->n_read);
-    ret->verdict = (enum log_verdict)verdict;
-    ret->witness = (enum log_witness)witness;
-    if (read_name(json, "unit", summary_unit_names, SUMMARY_UNIT_COUNT, &unit)) {
-        ret->unit = summary_unit_names[unit];
-    }
-    const char *why = json_string_value(json_object_get(json, "why"));
-    ret->why = why == NULL ? NULL : xstrdup(why);
+    *ret = (struct log_reading){.step_units = NAN, .step_error = NAN};
+    bool is_good = record_read_members(json, &reading_members, ret, NULL) >= 0;
+    const char *unit = json_string_value(json_object_get(json, "unit"));
+    const int known = unit == NULL ? -1 : str_index(unit, summary_unit_names, SUMMARY_UNIT_COUNT);
+    ret->unit = known < 0 ? NULL : summary_unit_names[known];
     size_t i;
     json_t *item;
     json_array_foreach (json_object_get(json, "spans"), i, item) {
-        is_good = is_good && i < LOG_MAX_SPANS && read_span(item, vec_push(&ret->spans));
+        struct log_span span = {0};
+        is_good = is_good && i < LOG_MAX_SPANS &&
+                  record_read_members(item, &span_members, &span, NULL) >= 0;
+        *vec_push(&ret->spans) = span;
     }
     if (!is_good) {
         log_reading_done(ret);
