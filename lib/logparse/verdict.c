@@ -175,20 +175,20 @@ int log_parser_result(const struct log_parser *p, struct log_result *ret)
 
 /* ---- the verdict ---- */
 
-/* What would make the figure and the pace agree; "" where nothing known does. */
+/* What would make the figure and the pace agree. No batch is proposed: a program leaves some time
+ * of a step out of the rate that it states, so what follows from both is only near its batch. */
 static void put_remedy(const struct log_parser *p, const struct log_result *r, double ratio,
                        struct buf *out)
 {
     const double batch = (double)p->params.batch_size, trainers = (double)p->params.trainers;
-    const double samples = batch * ratio; /* of a step, by rate and pace */
+    const double by_both = batch * ratio;
     const bool is_of_batch =
         r->unit == UNIT_SAMPLES && batch > 0 && log_pattern_has(r->line->pattern, LOG_RATE);
     if (is_of_batch && trainers > 1 && r->line->scope == LOG_SCOPE_REPLICA &&
         fabs(ratio / trainers - 1) < 0.1) {
         buf_printf(out, "; a rate of all %.0f together would agree: write 'scope: Job'", trainers);
-    } else if (is_of_batch && samples >= 0.97 && fabs(samples / nearbyint(samples) - 1) < 0.03) {
-        buf_printf(out, "; a batch of %.0f instead of %.0f would agree: write 'batchSize: %.0f'",
-                   nearbyint(samples), batch, nearbyint(samples));
+    } else if (is_of_batch && by_both >= 1) {
+        buf_printf(out, "; by both the batch is %.4g instead of %.0f", by_both, batch);
     }
 }
 
@@ -225,13 +225,7 @@ static void compare_witnesses(struct log_parser *p, const struct log_result *res
     r->why = reason == NULL ? NULL : xasprintf("one witness: %s", reason);
     if (is_per_batch) {
         free(r->why);
-        const double whole = nearbyint(ratio);
-        const bool is_batch = result->unit == UNIT_SAMPLES && whole >= 1 &&
-                              result->line->scope != LOG_SCOPE_JOB &&
-                              fabs(ratio / whole - 1) < fmin(0.03, 0.3 / whole);
-        _cleanup_(freep) char *write = xasprintf(": write 'batchSize: %.0f'", whole);
-        r->why = xasprintf("one witness: by rate and pace a step has %.4g %s%s", ratio, r->unit,
-                           is_batch ? write : "");
+        r->why = xasprintf("one witness: by rate and pace a step has %.4g %s", ratio, r->unit);
     }
 }
 

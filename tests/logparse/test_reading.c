@@ -72,7 +72,11 @@ TEST(a_rate_is_held_against_the_pace_of_its_lines)
         {"every tenth step prints", RATE, "step # 800 img/s", 32, 1, 10, .4, 1, LOG_WITNESS_AGREES, NULL},
         {"a fifth of the step is not counted", RATE, "step # 960 img/s", 32, 1, 1, .04, 1, LOG_WITNESS_AGREES, NULL},
         {"the number is a loss", RATE, "step # 2.29 img/s", 32, 1, 1, .04, 1, LOG_WITNESS_DISAGREES, "by the time at which they came it is 79"},
-        {"the batch is 8", RATE, "step # 200 img/s", 32, 1, 1, .04, 1, LOG_WITNESS_DISAGREES, "a batch of 8 instead of 32 would agree"},
+        {"the batch is 8", RATE, "step # 200 img/s", 32, 1, 1, .04, 1, LOG_WITNESS_DISAGREES, "; by both the batch is 8"},
+        {"or about 33, or 32 and the program's rate is 3% too high", RATE, "step # 824 img/s", 8, 1, 1, .04, 1, LOG_WITNESS_DISAGREES, "; by both the batch is 32.96 instead of 8"},
+        {"the rate is exact", RATE, "step # 800 img/s", 8, 1, 1, .04, 1, LOG_WITNESS_DISAGREES, "; by both the batch is 32 instead of 8"},
+        {"no whole number is near", RATE, "step # 240 img/s", 32, 1, 1, .04, 1, LOG_WITNESS_DISAGREES, "; by both the batch is 9.6"},
+        {"no batch is known", RATE, "step # 824 img/s", 0, 1, 1, .04, 1, LOG_WITNESS_NO_BATCH, "a step has 32.96 samples"},
         {"the rate is of two workers", RATE, "step # 1600 img/s", 32, 2, 1, .04, 1, LOG_WITNESS_DISAGREES, "write 'scope: Job'"},
         {"and the rule says so", OF_JOB, "step # 1600 img/s", 32, 2, 1, .04, 1, LOG_WITNESS_AGREES, NULL},
         {"the time of a step", TIME, "step # took 40 ms", 8, 1, 1, .04, 1, LOG_WITNESS_AGREES, NULL},
@@ -97,6 +101,7 @@ TEST(a_rate_is_held_against_the_pace_of_its_lines)
                       r->why == NULL ? "-" : r->why);
         assert_int_equal(r->witness, rows[i].witness);
         assert_true(rows[i].why == NULL || strstr(r->why, rows[i].why) != NULL);
+        assert_true(r->why == NULL || strstr(r->why, "batchSize") == NULL); /* none is proposed */
         struct log_result result;
         const bool is_withheld = r->witness == LOG_WITNESS_DISAGREES;
         assert_int_equal(r->verdict, is_withheld                        ? LOG_VERDICT_WITHHELD
