@@ -1,7 +1,6 @@
 /* `benchctl import LOG...`: from the arguments to a stored run. */
 #include <inttypes.h>
 
-#include "base/str.h"
 #include "base/vec_walk.h"
 #include "ctl/definition/definition.h"
 #include "ctl/import/import.h"
@@ -79,8 +78,8 @@ static enum exit_code read_log(struct import *im, const struct import_trial *tri
         return import_log_explain(l);
     }
     const struct log_reading *reading = log_parser_reading(l->parser);
-    if (reading->why != NULL && str_has_prefix(reading->why, "line ")) {
-        cli_note(im->cli, "%s: %s", l->path, reading->why); /* a sign in few of its steps */
+    if (reading->verdict == LOG_VERDICT_DOUBTFUL) {
+        cli_note(im->cli, "%s: %s", l->path, reading->why);
     }
     const int64_t steps = l->steps < STEPS_MAX ? l->steps : STEPS_MAX; /* its summary has them */
     im->steps = steps > im->steps ? steps : im->steps;

@@ -127,7 +127,7 @@ static enum exit_code read_first(const struct import *im, struct first *ret)
     ret->is_read = r == 0;
     return r != -EBADMSG
                ? EXIT_OK
-               : cli_error(EXIT_USAGE, import_remedy(guess->verdict == LOG_VERDICT_WITHHELD),
+               : cli_error(EXIT_USAGE, import_remedy(guess->witness == LOG_WITNESS_DISAGREES),
                            "%s: no figure by the log rule %s, which reads %" PRIu64 " lines: %s",
                            ret->path, guess->rule, guess->n_lines, guess->why);
 }

@@ -41,7 +41,7 @@ int log_guess_try(const struct log_rule *rule, const char *text, size_t len,
     bool is_time = false; /* the figure is how long a whole run took */
     const bool is_withheld = reading->verdict == LOG_VERDICT_WITHHELD;
     *ret = (struct log_guess){
-        .rule = rule->name, .n_lines = count.n_lines, .verdict = reading->verdict};
+        .rule = rule->name, .n_lines = count.n_lines, .witness = reading->witness};
     if (has_figure) {
         ret->rate = result.rate;
         ret->unit = result.unit;
@@ -54,14 +54,14 @@ int log_guess_try(const struct log_rule *rule, const char *text, size_t len,
              : refusal != NULL && count.n_lines > 0 ? refusal
                                                     : "");
     const bool is_refused = ret->why[0] != '\0';
+    /* A sign is in all rules' way. */
     const bool is_sign = is_withheld && reading->witness != LOG_WITNESS_DISAGREES;
-    ret->verdict = is_sign ? LOG_VERDICT_ONE_WITNESS : ret->verdict; /* it is in all rules' way */
     /* The time of a whole run is printed by many programs: any stated rate says more. A figure
      * that the pace of its lines confirms comes before one that nothing confirms, and samples
      * before steps. */
-    const double merits[LOG_GUESS_MERITS] = {!is_refused || ret->verdict == LOG_VERDICT_ONE_WITNESS,
+    const double merits[LOG_GUESS_MERITS] = {!is_refused || is_sign,
                                              !is_time,
-                                             ret->verdict == LOG_VERDICT_AGREES,
+                                             has_figure && ret->witness == LOG_WITNESS_AGREES,
                                              ret->unit != UNIT_STEPS,
                                              (double)count.n_lines,
                                              (double)count.n_bytes,

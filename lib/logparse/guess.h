@@ -13,8 +13,8 @@ struct log_guess {
     uint64_t n_lines; /* of the output, of which each has a figure */
     double rate;      /* units/s of this replica, nothing left out as warm-up */
     enum summary_unit unit;
-    enum log_verdict verdict;
-    char why[256];                   /* of Withheld: what speaks against the figure; else "" */
+    enum log_witness witness;
+    char why[256]; /* what speaks against the figure, if it is withheld; else "" */
     double merits[LOG_GUESS_MERITS]; /* the first that differs decides between two rules */
 };
 /* The rule that reads most lines; of several, the one whose patterns say most of these lines. One

@@ -12,7 +12,7 @@
 #include "core/record_members.h"
 
 const char *const log_verdict_names[LOG_VERDICT_COUNT] = {"None", "Agrees", "OneWitness",
-                                                          "Withheld"};
+                                                          "Doubtful", "Withheld"};
 
 void log_reading_done(struct log_reading *r)
 {
@@ -92,7 +92,7 @@ void log_reading_format(const struct log_reading *r, struct buf *out)
         buf_printf(out, "%snot read %llu", separator, (unsigned long long)(r->n_lines - r->n_read));
     }
     buf_printf(out, "\n  verdict: %.6g %s/s", r->rate, r->unit);
-    if (r->verdict == LOG_VERDICT_AGREES) {
+    if (r->witness == LOG_WITNESS_AGREES) {
         buf_printf(out, "; by the arrival of its lines %.6g %s/s: they agree", r->pace, r->unit);
     }
     buf_printf(out, "%s%s\n", r->why == NULL ? "" : "; ", r->why == NULL ? "" : r->why);
@@ -172,10 +172,12 @@ int log_reading_of_json(const json_t *json, struct log_reading *ret)
     return 0;
 }
 
-char *log_reading_doubt(const char *text)
+enum log_verdict log_reading_verdict(const char *text, char **ret_why)
 {
     json_auto_t *json = text == NULL ? NULL : json_loads(text, 0, NULL);
-    const char *verdict = json_string_value(json_object_get(json, "verdict"));
-    const bool is_withheld = str_eq_or_null(verdict, log_verdict_names[LOG_VERDICT_WITHHELD]);
-    return is_withheld ? NULL : xstrdup_or_null(json_string_value(json_object_get(json, "why")));
+    const char *name = json_string_value(json_object_get(json, "verdict"));
+    const int v = name == NULL ? -1 : str_index(name, log_verdict_names, LOG_VERDICT_COUNT);
+    const bool is_doubt = v == LOG_VERDICT_ONE_WITNESS || v == LOG_VERDICT_DOUBTFUL;
+    *ret_why = is_doubt ? xstrdup_or_null(json_string_value(json_object_get(json, "why"))) : NULL;
+    return v < 0 ? LOG_VERDICT_NONE : (enum log_verdict)v;
 }

@@ -29,9 +29,10 @@ enum log_verdict {
     LOG_VERDICT_NONE,        /* no figure */
     LOG_VERDICT_AGREES,      /* the figure and the pace of its lines agree */
     LOG_VERDICT_ONE_WITNESS, /* nothing speaks against the figure, and nothing for it */
+    LOG_VERDICT_DOUBTFUL,    /* the figure counts, but `why` names a line that speaks against it */
     LOG_VERDICT_WITHHELD,    /* there was a figure; `why` speaks against it */
-};
-#define LOG_VERDICT_COUNT 4
+};                           /* the worst one is last */
+#define LOG_VERDICT_COUNT 5
 extern const char *const log_verdict_names[LOG_VERDICT_COUNT]; /* "Agrees", ... */
 
 struct log_reading {
@@ -46,9 +47,7 @@ struct log_reading {
      * the standard error, as a part of it. NaN: no pace. They are not stored. */
     double step_units, step_error;
     const char *unit; /* "samples"; static */
-    /* Why the verdict is not Agrees; or, beginning with "line ", what makes a figure doubtful that
-     * is not withheld. One sentence; owned; NULL: nothing. */
-    char *why;
+    char *why; /* why the verdict is not Agrees, in one sentence; owned; NULL if nothing is said */
 };
 void log_reading_done(struct log_reading *r);
 /* `value`: the rate that the line gives, in units/s; NaN: none. */
@@ -62,5 +61,6 @@ void log_reading_format(const struct log_reading *r, struct buf *out);
 json_t *log_reading_to_json(const struct log_reading *r);
 /* Reads what log_reading_to_json wrote; -EINVAL: it is something else. */
 int log_reading_of_json(const json_t *json, struct log_reading *ret);
-/* What the text of that JSON has against a figure that is not withheld. Owned; NULL: nothing. */
-char *log_reading_doubt(const char *text);
+/* The verdict in the text of that JSON, None where it says nothing else. *ret_why is owned, and is
+ * NULL unless the verdict is OneWitness or Doubtful. */
+enum log_verdict log_reading_verdict(const char *text, char **ret_why);

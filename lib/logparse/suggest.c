@@ -447,7 +447,7 @@ static int choose(const struct output *o, const char *text, size_t len,
         put_rule(&rule, c);
         const int r = try_rule(buf_cstr(&rule), text, len, who, &guess);
         const bool is_good = (is_doubtful || is_contradicted)
-                                 ? guess.verdict == LOG_VERDICT_AGREES
+                                 ? guess.witness == LOG_WITNESS_AGREES
                                  : !log_names_evaluation(o->m, c->pattern);
         if (r == 0 && is_good) {
             *ret = (struct log_suggestion){.number = c->group->number, .guess = guess};

@@ -192,10 +192,16 @@ static void put_remedy(const struct log_parser *p, const struct log_result *r, d
     }
 }
 
-static void withhold(struct log_reading *r, char *why_take)
+/* A verdict only becomes worse; of two that are alike the last reason counts. */
+static void decide(struct log_reading *r, enum log_verdict verdict, char *why_take)
 {
-    r->verdict = LOG_VERDICT_WITHHELD;
-    r->why = why_take;
+    char *other = why_take;
+    if (verdict >= r->verdict) {
+        other = r->why;
+        r->verdict = verdict;
+        r->why = why_take;
+    }
+    free(other);
 }
 
 /* The pace of the line's steps, as one process has printed them. */
@@ -215,17 +221,19 @@ static void compare_witnesses(struct log_parser *p, const struct log_result *res
                    "the lines state %.6g %s/s, but by the time at which they came it is %.6g %s/s",
                    r->rate, r->unit, r->pace, r->unit);
         put_remedy(p, result, ratio, &why);
-        withhold(r, buf_take(&why));
-        return;
-    }
-    r->verdict = r->witness == LOG_WITNESS_AGREES ? LOG_VERDICT_AGREES : LOG_VERDICT_ONE_WITNESS;
-    const char *reason = result->line->source == LOG_FROM_STAMPS
-                             ? "its figure is the time between its lines"
-                             : log_witness_reasons[r->witness];
-    r->why = reason == NULL ? NULL : xasprintf("one witness: %s", reason);
-    if (is_per_batch) {
-        free(r->why);
-        r->why = xasprintf("one witness: by rate and pace a step has %.4g %s", ratio, r->unit);
+        decide(r, LOG_VERDICT_WITHHELD, buf_take(&why));
+    } else if (is_per_batch) {
+        decide(
+            r, LOG_VERDICT_ONE_WITNESS,
+            xasprintf("one witness: by rate and pace a step has %.4g %s", r->step_units, r->unit));
+    } else if (result->line->source == LOG_FROM_STAMPS) {
+        decide(r, LOG_VERDICT_ONE_WITNESS,
+               xstrdup("one witness: its figure is the time between its lines"));
+    } else if (r->witness == LOG_WITNESS_AGREES) {
+        decide(r, LOG_VERDICT_AGREES, NULL);
+    } else {
+        decide(r, LOG_VERDICT_ONE_WITNESS,
+               xasprintf("one witness: %s", log_witness_reasons[r->witness]));
     }
 }
 
@@ -250,21 +258,14 @@ static void heed_sign(struct log_parser *p)
                           share, p->sign_at.text);
     const bool is_forgiven =
         is_of_steps && (double)p->n_bad_steps <= BAD_STEPS_SHARE * (double)p->n_read;
-    if (is_forgiven && p->reading.verdict == LOG_VERDICT_WITHHELD) {
-        free(why); /* the reason of the verdict stays */
-        return;
-    }
-    free(p->reading.why);
-    p->reading.why = why;
-    p->reading.verdict = is_forgiven ? p->reading.verdict : LOG_VERDICT_WITHHELD;
+    decide(&p->reading, is_forgiven ? LOG_VERDICT_DOUBTFUL : LOG_VERDICT_WITHHELD, why);
 }
 
 /* The rate of the deciding line, its time and its units do not agree. */
 static void heed_product(struct log_parser *p, const struct log_line_rule *line)
 {
     if (p->contradiction[0] != '\0' && line == &p->params.rule->lines.items[p->contradicted]) {
-        free(p->reading.why);
-        withhold(&p->reading, xstrdup(p->contradiction));
+        decide(&p->reading, LOG_VERDICT_WITHHELD, xstrdup(p->contradiction));
     }
 }
 
@@ -278,8 +279,7 @@ static void heed_mean(struct log_parser *p, const struct log_result *result)
     struct log_reading *r = &p->reading;
     if (r->verdict != LOG_VERDICT_WITHHELD && result->line->aggregate != LOG_LAST &&
         log_mean_is_so(&result->tally->mean)) {
-        free(r->why);
-        withhold(r, xstrdup(log_why_mean));
+        decide(r, LOG_VERDICT_WITHHELD, xstrdup(log_why_mean));
     }
 }
 
@@ -291,18 +291,17 @@ static void heed_end(struct log_parser *p, const struct log_tally *t)
     struct log_reading *r = &p->reading;
     uint64_t last = 0;
     if (p->params.rule->end != NULL && !p->has_ended) {
-        free(r->why);
-        withhold(r, xasprintf("line %llu is the last that it reads, and the line that the program "
-                              "prints at its end does not follow: it was cut short",
-                              (unsigned long long)p->last_matched));
-    } else if (!p->is_part && r->verdict != LOG_VERDICT_WITHHELD &&
-               t->total - t->last_step > fmax(t->last_gap, 1)) {
+        decide(r, LOG_VERDICT_WITHHELD,
+               xasprintf("line %llu is the last that it reads, and the line that the program "
+                         "prints at its end does not follow: it was cut short",
+                         (unsigned long long)p->last_matched));
+    } else if (!p->is_part && t->total - t->last_step > fmax(t->last_gap, 1)) {
         vec_each (const struct log_span, span, &r->spans) {
             last = span->use == LOG_USE_STEP ? span->last : last;
         }
-        free(r->why);
-        r->why = xasprintf("line %llu: its steps stop at %.0f of %.0f", (unsigned long long)last,
-                           t->last_step, t->total);
+        decide(r, LOG_VERDICT_DOUBTFUL,
+               xasprintf("line %llu: its steps stop at %.0f of %.0f", (unsigned long long)last,
+                         t->last_step, t->total));
     }
 }
 

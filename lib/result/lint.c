@@ -3,7 +3,6 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "base/str.h"
 #include "base/text.h"
 #include "base/vec_walk.h"
 #include "result/nodes.h"
@@ -539,22 +538,19 @@ static void lint_batches(struct result *r)
     }
 }
 
-static bool is_of_line(const struct point_result *p)
-{
-    return str_has_prefix(p->kept->doubt, "trial ");
-}
-
 /* The first line, or else the first witness that is missing. */
 static void lint_doubts(struct result *r)
 {
     const struct point_result *worst = NULL;
     result_each_swept (p, r) {
-        if (p->kept->doubt != NULL && (worst == NULL || (is_of_line(p) && !is_of_line(worst)))) {
+        if (p->kept->doubt != NULL && (worst == NULL || p->kept->verdict > worst->kept->verdict)) {
             worst = p;
         }
     }
     if (worst != NULL) {
-        warn(r, is_of_line(worst) ? WARNING_DOUBTFUL_LOG : WARNING_ONE_WITNESS,
+        warn(r,
+             worst->kept->verdict == LOG_VERDICT_DOUBTFUL ? WARNING_DOUBTFUL_LOG
+                                                          : WARNING_ONE_WITNESS,
              "the figure of point %u: %s; results --by line shows the lines", worst->point->index,
              worst->kept->doubt);
     }

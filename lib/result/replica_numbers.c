@@ -55,6 +55,7 @@ static const struct column {
     OF(summary.transport),
     OF(steps.sum_s),
     OF(steps.fall),
+    OF(verdict),
 };
 _Static_assert(PHASE_COUNT == 7, "a column for each phase");
 
@@ -129,7 +130,7 @@ bool replica_number_set(struct replica_result *r, size_t column, uint64_t value)
         return true;
     case sizeof(small):
         memcpy(at, &small, sizeof(small));
-        return r->summary.transport < EXCHANGE_TRANSPORT_COUNT; /* it will be an index */
+        return r->summary.transport < EXCHANGE_TRANSPORT_COUNT && r->verdict < LOG_VERDICT_COUNT;
     default:
         memcpy(at, &flag, sizeof(flag));
         return true;

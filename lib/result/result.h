@@ -11,6 +11,7 @@
 #include "base/err.h"
 #include "core/phase.h"
 #include "core/record.h"
+#include "logparse/reading.h"
 #include "result/accuracy.h"
 #include "result/machines.h"
 #include "result/phases.h"
@@ -50,7 +51,8 @@ struct replica_result {
     json_t *environment;        /* of succeeded trials, while their point is made or open; owned */
     const char *node; /* of succeeded trials only; its name in the result's nodes; NULL: not said */
     size_t hardware;  /* of succeeded trials only: index in the result's hardware, or NO_HARDWARE */
-    char *doubt;      /* as of log_reading_doubt; owned */
+    enum log_verdict verdict; /* of the reading of its log */
+    char *doubt;              /* as of log_reading_verdict; owned */
 };
 #define NO_HARDWARE SIZE_MAX
 /* Both in trial_result.c. Not of a pserver, and its summary can be used: it has a throughput,
@@ -126,10 +128,11 @@ struct point_kept {
     bool has_step_lines, has_log; /* figures by a log rule of kind Step, or of any */
     bool has_staleness;           /* a server counted slices for it */
     /* The first line that makes a figure doubtful, with its replica; or why the first log has one
-     * witness (logparse/reading.h). Owned; NULL: nothing. */
+     * witness. Owned; NULL if each figure has two witnesses. */
     char *doubt;
-    double p_of_fall;       /* of "its steps do not fall" (warmup.h) */
-    const char *split_node; /* that had two replicas of one device each; borrowed; NULL: none */
+    enum log_verdict verdict; /* Doubtful or OneWitness, as `doubt` says; else None */
+    double p_of_fall;         /* of "its steps do not fall" (warmup.h) */
+    const char *split_node;   /* that had two replicas of one device each; borrowed; NULL: none */
 };
 
 /* What measure.timeToAccuracy and accuracyAfterTime ask for. */

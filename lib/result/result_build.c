@@ -309,12 +309,13 @@ struct result *result_begin(const struct run_def *def, enum run_phase phase)
 /* A line weighs more than a witness that is missing. */
 static void collect_doubt(struct point_kept *kept, const struct replica_result *r)
 {
-    const bool is_line = str_has_prefix(r->doubt, "line ");
-    if (kept->doubt == NULL || (is_line && !str_has_prefix(kept->doubt, "trial "))) {
+    if (r->doubt != NULL && r->verdict > kept->verdict) {
+        const struct replica_id *id = &r->row->id;
         free(kept->doubt);
-        kept->doubt = is_line
-                          ? xasprintf("trial %u, %s/%u, %s", r->row->id.attempt.trial,
-                                      role_to_string(r->row->id.role), r->row->id.index, r->doubt)
+        kept->verdict = r->verdict;
+        kept->doubt = r->verdict == LOG_VERDICT_DOUBTFUL
+                          ? xasprintf("trial %u, %s/%u, %s", id->attempt.trial,
+                                      role_to_string(id->role), id->index, r->doubt)
                           : xstrdup(r->doubt);
     }
 }
@@ -330,7 +331,7 @@ void result_collect_point(struct result *r, uint32_t point)
         p->kept->has_staleness |= it->summary.staleness.slices > 0;
         const struct summary_source *source = &it->summary.source;
         const bool is_read = replica_is_rated(it) && source->rule != NULL;
-        if (is_read && it->doubt != NULL) {
+        if (is_read) {
             collect_doubt(p->kept, it);
         }
         p->kept->has_log |= is_read;

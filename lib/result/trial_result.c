@@ -113,7 +113,7 @@ static void read_replica(const struct replica_row *row, struct replica_result *r
         take_evaluations(leads, row->id.index, ret->summary.evaluations, terms);
     }
     summary_drop_series(&ret->summary); /* 8 kB per replica, and no figure needs it */
-    ret->doubt = log_reading_doubt(row->reading_json);
+    ret->verdict = log_reading_verdict(row->reading_json, &ret->doubt);
     ret->has_summary = true;
 }
 

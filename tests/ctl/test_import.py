@@ -132,13 +132,13 @@ class Import(cli.CliCase):
         done = self.ctl("results", name, "--store", self.store, "--by", "line")
         rows = re.findall(r"^ +0 +0 +trainer/0 +(\S+) +(\w+) +(\d+) ", done.stdout, re.M)
         self.assertEqual(rows[0], ("1-8", "Step", "8") if rows[0][1] == "Step" else rows[0])
-        self.assertRegex(" ".join(done.stdout.split()), r"Point 0, trial 0, trainer/0: 17 lines, \d+ of them read; 7\.\d+ samples/s, by the pace of its lines 7\.\d+: Agrees "
+        self.assertRegex(" ".join(done.stdout.split()), r"Point 0, trial 0, trainer/0: 17 lines, \d+ of them read; 7\.\d+ samples/s, by the pace of its lines 7\.\d+: Doubtful "
                          r"\(line 17: its steps stop at 70 of 500\)\.")
         table = list(csv.DictReader(io.StringIO(self.ctl("results", name, "--store", self.store, "--by", "line", "-o", "csv").stdout)))
         self.assertEqual([(f"{row['first']}-{row['last']}" if row["first"] != row["last"] else row["first"], row["taken_for"], row["lines"]) for row in table], rows)
         document = json.loads(self.ctl("results", name, "--store", self.store, "-o", "json").stdout)
         reading = document["points"][0]["trials"][0]["replicas"]["items"][0]["reading"]
-        self.assertEqual((reading["verdict"], [span["use"] for span in reading["spans"]]), ("Agrees", [row[1] for row in rows]))
+        self.assertEqual((reading["verdict"], [span["use"] for span in reading["spans"]]), ("Doubtful", [row[1] for row in rows]))
         path = self.folder / "a.tar.zst"  # an archive has it too
         self.ctl("export", name, "--store", self.store, "--file", str(path))
         other = f"sqlite:{self.folder}/other.db"

@@ -86,6 +86,9 @@ static void say(struct attempt_row *row, size_t i, uint64_t *random)
         s.source.accuracy_last = 0.5;
         s.source.rule = xstrdup("mine");
         s.source.method = xasprintf("mean of %u lines", steps);
+        replica->reading_json =
+            xasprintf("{\"verdict\": \"%s\", \"why\": \"for %u reasons\"}",
+                      log_verdict_names[splitmix_below(random, LOG_VERDICT_COUNT)], steps);
     }
     s.staleness = (struct summary_staleness){
         splitmix_below(random, 99), 0.25 * splitmix_below(random, 9), splitmix_below(random, 9)};
@@ -318,6 +321,7 @@ static void give_back_texts(struct result *r, const struct result *raw)
                 const char *environment = from->replicas[k].row->environment_json;
                 assert_null(row->environment_json);
                 row->environment_json = environment == NULL ? NULL : xstrdup(environment);
+                row->reading_json = xstrdup_or_null(from->replicas[k].row->reading_json);
                 const char *digest = from->replicas[k].summary.environment_digest;
                 t->replicas[k].summary.environment_digest = digest == NULL ? NULL : xstrdup(digest);
             }

@@ -260,6 +260,44 @@ TEST(modes_that_differ)
     }
 }
 
+/* The verdict says what a doubt is, however its text begins. */
+TEST(doubts_of_a_log)
+{
+    static const struct {
+        const char *verdicts[4], *why; /* of each point */
+        const char *one_witness, *doubtful;
+    } rows[] = {
+        {{"Agrees", "Agrees", "Agrees", "Agrees"}, "it agrees", NULL, NULL},
+        {{"None", "Agrees", "None", "Agrees"}, "line 3: it is none", NULL, NULL},
+        {{"Agrees", "OneWitness", "OneWitness", "Agrees"},
+         "line 3 has no time",
+         "the figure of point 1: line 3 has no time; results --by line shows the lines",
+         NULL},
+        {{"OneWitness", "OneWitness", "Doubtful", "Doubtful"},
+         "its loss rose",
+         NULL,
+         "the figure of point 2: trial 0, trainer/0, its loss rose; results --by line shows the "
+         "lines"},
+    };
+    int64_t step_ns[] = {100000000, 100000000};
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        print_message("# row %zu\n", i);
+        _cleanup_(fixture_done) struct fixture f;
+        fixture_init(&f, GRID, POINT_BASELINE "  repeats: {min: 1}\n", 16);
+        for (uint32_t p = 0; p < 4; p++) {
+            struct attempt_row *row = fixture_throughput(&f, p, 0, 100);
+            set_steps(row, step_ns, 2, 1, "mine");
+            vec_each (struct replica_row, r, &row->replicas) {
+                r->reading_json = xasprintf("{\"verdict\": \"%s\", \"why\": \"%s\"}",
+                                            rows[i].verdicts[p], rows[i].why);
+            }
+        }
+        const struct result *r = fixture_build(&f, RUN_SUCCEEDED);
+        check(r, WARNING_ONE_WITNESS, rows[i].one_witness);
+        check(r, WARNING_DOUBTFUL_LOG, rows[i].doubtful);
+    }
+}
+
 /* A point in tokens has no speedup over one in samples; the others keep theirs. */
 TEST(units_that_differ)
 {
