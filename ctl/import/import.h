@@ -113,10 +113,9 @@ struct log_parser_params import_params(const struct import *im, const struct imp
 enum exit_code import_choose_rule(struct import *im);
 /* A rule by its name, or by the name of a file. Prints the error. */
 enum exit_code import_load_rule(struct import *im, const char *name);
-/* What to do, with a rule made of a line; owned. NULL: no line is a figure for sure, and the
- * suggestion has the doubt. */
-char *import_suggest_fix(const char *text, size_t len, const struct log_parser_params *who,
-                         struct log_suggestion *ret);
+/* What to do, with a rule made of a line, or why none can be made of the likeliest line. Owned;
+ * NULL if no line seems to have a figure. */
+char *import_suggest_fix(const char *text, size_t len, const struct log_parser_params *who);
 /* What to do where a figure is withheld: its witnesses disagree, or the run is no result. */
 const char *import_remedy(bool disagrees);
 

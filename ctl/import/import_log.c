@@ -139,8 +139,7 @@ static char *find_fix(struct import_log *l)
         return xasprintf("--rules %s reads %" PRIu64 " line%s of it", guess.rule, guess.n_lines,
                          guess.n_lines == 1 ? "" : "s");
     }
-    struct log_suggestion s;
-    return import_suggest_fix(text, len, &l->params, &s);
+    return import_suggest_fix(text, len, &l->params);
 }
 
 static enum exit_code explain_no_figure(struct import_log *l)

@@ -39,15 +39,20 @@ const char *import_remedy(bool disagrees)
                      : "give the log of a run that ended well, or a copy of its good lines";
 }
 
-char *import_suggest_fix(const char *text, size_t len, const struct log_parser_params *who,
-                         struct log_suggestion *ret)
+#define OWN_RULE "write a rule, as in docs/log-rules.md#an-example"
+
+char *import_suggest_fix(const char *text, size_t len, const struct log_parser_params *who)
 {
     _cleanup_(buf_done) struct buf rule = BUF_INIT;
-    return log_suggest_rule(text, len, who, ret, &rule) < 0
-               ? NULL
-               : xasprintf("line %llu looks like one: --write-rule FILE writes a rule for such "
-                           "lines, for example %s, and --rules FILE takes it",
-                           (unsigned long long)ret->number, buf_cstr(&rule));
+    struct log_suggestion s;
+    const int r = log_suggest_rule(text, len, who, &s, &rule);
+    return r < 0 && s.doubt == NULL ? NULL
+           : r < 0
+               ? xasprintf("line %" PRIu64 " seems to have a rate, but %s; " OWN_RULE, s.number,
+                           s.doubt)
+               : xasprintf("line %" PRIu64 " looks like one: --write-rule FILE writes a rule for "
+                           "such lines, for example %s, and --rules FILE takes it",
+                           s.number, buf_cstr(&rule));
 }
 
 /* ---- a rule by its name ---- */
@@ -132,22 +137,18 @@ static enum exit_code read_first(const struct import *im, struct first *ret)
                            ret->path, guess->rule, guess->n_lines, guess->why);
 }
 
-/* No rule reads the log: a sign of why, what is not known of a rate, or the line that most of its
- * lines are like. */
+/* No rule reads the log: a sign of why, or the line that most of its lines are like. */
 static enum exit_code explain_unread(const struct first *first)
 {
     const char *text = buf_cstr(&first->text);
     const size_t len = first->text.len;
     _cleanup_(freep) char *sign = log_signs_in(text, len);
-    struct log_suggestion s = {0};
     _cleanup_(freep) char *fix = sign != NULL ? xstrdup(import_remedy(false))
-                                              : import_suggest_fix(text, len, &first->who, &s);
+                                              : import_suggest_fix(text, len, &first->who);
     _cleanup_(buf_done) struct buf why = BUF_INIT;
     const struct log_quote line = log_commonest_line(text, len);
     if (sign != NULL) {
         buf_puts(&why, sign);
-    } else if (s.doubt != NULL) {
-        buf_printf(&why, "line %" PRIu64 " seems to have a rate, but %s", s.number, s.doubt);
     } else if (line.number == 0) {
         buf_puts(&why, "no line of it has a number");
     } else {
@@ -194,10 +195,11 @@ static enum exit_code write_rule(const struct import *im, const struct first *fi
                          "%s: the log rule %s ships and reads it", first->path, first->guess.rule);
     }
     if (log_suggest_rule(buf_cstr(&first->text), first->text.len, &first->who, &s, &rule) < 0) {
+        _cleanup_(freep) char *fix =
+            import_suggest_fix(buf_cstr(&first->text), first->text.len, &first->who);
         return !first->is_read
                    ? explain_unread(first)
-                   : cli_error(EXIT_USAGE,
-                               "leave out --write-rule, or write one: docs/log-rules.md#an-example",
+                   : cli_error(EXIT_USAGE, fix == NULL ? OWN_RULE : fix,
                                "%s: the log rule %s reads it, but no line of it gives a new rule",
                                first->path, first->guess.rule);
     }

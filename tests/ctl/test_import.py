@@ -65,6 +65,11 @@ class Import(cli.CliCase):
         self.assertIn("80 samples/s; next: --rules", self.ctl(*args, "--write-rule", "b.yaml", "workers=2:b.log").stderr)
         done = self.ctl(*args, "--write-rule", "c.yaml", f"workers=4:{cli.ROOT}/tests/corpus/horovod_synthetic.n4.log", code=2)
         self.assertIn("the log rule torch-ddp reads it, but no line", done.stderr)
+        # Where no rule can be made of the likeliest line, the error says why, whatever was asked for.
+        unclear = "line 2 seems to have a rate, but it does not say of what: samples, tokens, words or steps; write a rule"
+        log = self.put("d.log", "hello\n" + "".join(f"perf /s: {10 + i}.5\n" for i in range(9)))
+        for words in ((), ("--write-rule", "d.yaml"), ("--rules", "keras")):
+            self.assertIn(unclear, self.ctl(*args, *words, log, code=2).stderr)
         self.assertIn("line 3: a Python exception", self.ctl(
             *args, self.put("c.log", "step 1\n\nTraceback (most recent call last):\n"), code=2).stderr)
 
