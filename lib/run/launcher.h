@@ -92,6 +92,9 @@ struct launcher_ops {
     void (*wait)(const struct launcher *l, struct run_wait *ret);
     /* The log that collect() gave, from now on the caller's; the replica has none. */
     char *(*take_log)(struct launcher *l, const struct replica_id *id);
+    /* Ends the programs of each gang that has made the steps after which benchd ends them. Each
+     * pass begins with it. */
+    void (*end_after_steps)(struct launcher *l);
     /* create() reads only the id of its spec. */
     bool takes_ids;
 };

@@ -533,6 +533,10 @@ int reconcile_pass_once(struct reconcile_pass *p, int64_t *ret_wait_ms, struct e
 {
     _cleanup_(freep) struct observed_replica *seen = NULL;
     size_t n_seen = 0;
+    struct launcher *launcher = p->params.launcher;
+    if (launcher->ops->end_after_steps != NULL) {
+        launcher->ops->end_after_steps(launcher);
+    }
     int r = observe(p, &seen, &n_seen, err);
     if (r < 0) {
         return r;

@@ -124,7 +124,7 @@ void fixture_create(struct fixture *f, const struct replica_id *id, const char *
                   listen != NULL ? listen : f->addresses.of_role[id->role][id->index]),
         NULL,
     };
-    struct replica_spec spec = {.id = *id, .argv = (char **)argv, .envp = env};
+    struct replica_spec spec = {.id = *id, .argv = (char **)argv, .envp = env, .log = f->log};
     struct err err = {0};
     int r = f->launcher->ops->create(f->launcher, &spec, &err);
     for (size_t i = 0; env[i] != NULL; i++) {

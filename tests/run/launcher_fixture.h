@@ -15,6 +15,7 @@ struct fixture {
     unsigned n_changes, n_records;
     bool is_emulated, is_probed; /* of the gangs that are prepared from now on, like the next one */
     uint32_t workers;
+    struct log_parser_params log; /* with what the output of the next replicas is read */
 };
 
 void fixture_open(struct fixture *f, size_t log_max_bytes);

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/str.h"
 #include "decide/policy_overlap.h"
+#include "logparse/shipped_rules.h"
 #include "launcher_fixture.h"
 
 #define ARGV(...) ((const char *const[]){__VA_ARGS__, NULL})
@@ -122,6 +123,28 @@ TEST(records_are_kept)
     assert_int_equal(output.log_len, strlen(output.log));
     assert_int_equal(f.n_records, 5); /* start, two steps, summary, error */
     assert_int_equal(f.n_changes, 1);
+}
+
+/* Observing a program does not end it, however many steps it has made. */
+TEST(a_program_without_an_end_is_ended_by_a_step_of_its_own)
+{
+    struct log_rule *rule = log_shipped_load("torch-ddp");
+    _cleanup_(fixture_close) struct fixture f;
+    fixture_open_one(&f);
+    f.log = (struct log_parser_params){.rule = rule, .role = ROLE_TRAINER, .end_steps = 2};
+    struct replica_id id = fixture_id(0, ROLE_TRAINER, 0);
+    fixture_create(&f, &id,
+                   WORKER("say", "step 1: 80 images/sec", "say", "step 2: 80 images/sec", "say",
+                          "step 3: 80 images/sec", "say", "over", "hang"),
+                   NULL);
+    (void)fixture_wait_log(&f, &id, "over");
+    assert_true(f.n_changes > 0); /* it asked for a pass */
+    assert_int_equal(fixture_get(&f, &id).state, REPLICA_RUNNING);
+    f.launcher->ops->end_after_steps(f.launcher);
+    assert_int_equal(fixture_get(&f, &id).state, REPLICA_SUCCEEDED);
+    assert_true(fixture_get(&f, &id).has_summary);
+    f.launcher->ops->remove(f.launcher, &id, false);
+    log_rule_free(rule);
 }
 
 /* Of two that ran one after another, the driver finds out by what is observed. */

@@ -318,16 +318,21 @@ static bool has_made_steps(const struct local_gang *g)
     return is_each;
 }
 
-static void end_after_steps(const struct processes *l, struct local_gang *g)
+static void processes_end_after_steps(struct launcher *launcher)
 {
-    const bool is_over = has_made_steps(g);
-    for (uint32_t i = 0; is_over && i < member_count(g->spec.replicas); i++) {
-        struct process *p = g->members[i];
-        if (p != NULL && role_leads(p->id.role, g->spec.replicas) && p->state == REPLICA_RUNNING) {
-            process_complete(p);
+    struct processes *l = (struct processes *)launcher;
+    vec_each (struct local_gang *, it, &l->gangs) {
+        struct local_gang *g = *it;
+        const bool is_over = has_made_steps(g);
+        for (uint32_t i = 0; is_over && i < member_count(g->spec.replicas); i++) {
+            struct process *p = g->members[i];
+            const bool leads = p != NULL && role_leads(p->id.role, g->spec.replicas);
+            if (leads && p->state == REPLICA_RUNNING) {
+                process_complete(p);
+            }
         }
+        end_attempt(l, g);
     }
-    end_attempt(l, g);
 }
 
 static int processes_observe(struct launcher *launcher, struct observed_replica **ret,
@@ -337,7 +342,6 @@ static int processes_observe(struct launcher *launcher, struct observed_replica 
     struct processes *l = (struct processes *)launcher;
     VEC(struct observed_replica) list = {0};
     vec_each (struct local_gang *, g, &l->gangs) {
-        end_after_steps(l, *g);
         for (uint32_t i = 0; i < member_count((*g)->spec.replicas); i++) {
             if ((*g)->members[i] != NULL) {
                 process_observe((*g)->members[i], vec_push(&list));
@@ -484,6 +488,7 @@ static const struct launcher_ops ops = {
     .observe = processes_observe,
     .collect = processes_collect,
     .take_log = processes_take_log,
+    .end_after_steps = processes_end_after_steps,
     .free = processes_free,
 };
 
