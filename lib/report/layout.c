@@ -147,6 +147,22 @@ static int shade_of(const struct shading *s, const struct estimate *e)
                                           : (int)lround((TABLE_SHADES - 1) * e->value / s->high);
 }
 
+#define LINES_MAX_POINTS 100 /* of more points a page is too long; results --by line prints all */
+
+bool layout_shows_lines(const struct layout *l, const struct point *p)
+{
+    return l->is_page && p->index < LINES_MAX_POINTS &&
+           l->result->def->spec->systems.items[p->system].log != NULL;
+}
+
+static void link_lines(struct table *t, const struct layout *l, const struct point *p)
+{
+    if (layout_shows_lines(l, p)) {
+        _cleanup_(freep) char *anchor = xasprintf(LAYOUT_LINES, p->index);
+        table_link(t, "#", anchor);
+    }
+}
+
 static void put_grid_cell(struct table *t, const struct layout *l, const struct shading *shading,
                           const struct point_result *p)
 {
@@ -160,6 +176,7 @@ static void put_grid_cell(struct table *t, const struct layout *l, const struct 
         buf_printf(&text, " (%.1f%%)", 100 * p->efficiency.estimate.value);
     }
     table_cell(t, "%s", buf_cstr(&text));
+    link_lines(t, l, p->point);
     table_shade(t, shade_of(shading, shaded(l, p)));
 }
 
@@ -330,6 +347,7 @@ static void put_throughput(struct table *t, const struct layout *l,
                            const struct point_columns *with, const struct point_result *p)
 {
     table_figure(t, with->title, &p->throughput);
+    link_lines(t, l, p->point);
     if (l->mixed_units) {
         table_text(t, "UNIT", "%s",
                    p->throughput.estimate.known ? figure_shown(&p->throughput).unit : "-");
@@ -344,11 +362,6 @@ static void put_throughput(struct table *t, const struct layout *l,
     if (with->trials) {
         table_number(t, "TRIALS", "%zu/%zu", p->n_succeeded, p->n_trials);
     }
-}
-
-static void put_efficiency(struct table *t, const char *title, const struct estimate *e)
-{
-    table_percent(t, title, e->known ? e->value : NAN, false);
 }
 
 void layout_put_percents(struct table *t, const struct estimate *e, int decimals)
@@ -373,15 +386,15 @@ static void put_row(struct table *t, const struct layout *l, const struct point_
         table_figure(t, "SPEEDUP", &p->speedup);
     }
     if (with->scaling) {
-        put_efficiency(t, "EFFICIENCY", e);
+        table_percent(t, "EFFICIENCY", e->known ? e->value : NAN, false);
         if (with->e_interval) {
             layout_put_percents(t, e, 1);
         }
     }
     for (size_t i = 0; i < COUNT_OF(resource_columns); i++) {
         if (with->resources[i]) {
-            put_efficiency(t, resource_columns[i].title,
-                           &point_figure(p, resource_columns[i].offset)->estimate);
+            const struct estimate *other = &point_figure(p, resource_columns[i].offset)->estimate;
+            table_percent(t, resource_columns[i].title, other->known ? other->value : NAN, false);
         }
     }
     if (with->word != NULL) {

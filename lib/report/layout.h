@@ -57,6 +57,10 @@ void layout_put_words(struct table *t, const struct point_words *words, const st
 void layout_put_identity(struct table *t, const struct layout *l, const struct point *p,
                          bool by_index);
 
+/* Does a page say what the lines of the point's logs were taken for? Then the figures of the point
+ * are links to this anchor, which has its index. */
+#define LAYOUT_LINES "lines-%u"
+bool layout_shows_lines(const struct layout *l, const struct point *p);
 /* Both in accuracy_sheet.c. One row per swept point: time to accuracy, and accuracy after a time.
  * NULL: the definition asks for neither. And the line above it, without its newline. */
 struct table *layout_accuracy(const struct layout *l);

@@ -104,29 +104,26 @@ static void put_row(struct sheet *s, const struct result *r, const struct read_l
     sheet_end_row(s);
 }
 
-/* All replicas with a reading, in the order of points, trials and replicas. Owned. */
+/* Replicas with a reading, in the order of points, trials and replicas. Owned. */
 struct read_logs {
     VEC(struct read_log) list;
 };
 
-static void read_all(const struct result *r, struct read_logs *ret)
+static void read_point(const struct point_result *p, size_t most, struct read_logs *ret)
 {
-    result_each_point (p, r) {
-        point_open(p);
-        point_each_trial (t, p) {
-            trial_each_replica (rep, t) {
-                struct read_log log;
-                if (take(rep, &log)) {
-                    *vec_push(&ret->list) = log;
-                }
+    point_open(p);
+    point_each_trial (t, p) {
+        trial_each_replica (rep, t) {
+            struct read_log log;
+            if (ret->list.len < most && take(rep, &log)) {
+                *vec_push(&ret->list) = log;
             }
         }
     }
 }
 
-static void put_people(struct sheet *s, const struct result *r, const struct read_logs *logs)
+static void put_logs(struct sheet *s, const struct read_logs *logs)
 {
-    sheet_put_run(s, r, NULL);
     if (logs->list.len == 0) {
         sheet_line(s, &sheet_paragraph,
                    "No log was read by a rule: the replicas write records, or none has ended.");
@@ -155,41 +152,40 @@ static void free_all(struct read_logs *logs)
     vec_done(&logs->list);
 }
 
-/* A page shows so many; results --by line prints all. */
-#define PAGE_LOGS 50
+/* ---- on a page ---- */
 
-void sheet_lines_folded(struct sheet *s, const struct result *r)
+#define ANCHOR "lines-%u"
+#define PAGE_LOGS 20 /* of a point */
+
+void sheet_lines_of_points(struct sheet *s, const struct layout *l)
 {
-    static const struct sheet_mark folded = {.is_paragraph = true, .look = SHEET_FOLDED};
-    _cleanup_(buf_done) struct buf text = BUF_INIT;
-    struct read_logs logs = {0};
-    read_all(r, &logs);
-    for (size_t i = 0; i < logs.list.len && i < PAGE_LOGS; i++) {
-        const struct read_log *log = &logs.list.items[i];
-        describe(log, &text);
-        buf_putc(&text, '\n');
-        vec_each (const struct log_span, span, &log->reading.spans) {
-            buf_printf(&text, "  lines %llu to %llu: %llu of %s", (unsigned long long)span->first,
-                       (unsigned long long)span->last, (unsigned long long)span->n,
-                       log_use_names[span->use]);
-            if (!isnan(span->least)) {
-                buf_printf(&text, ", %.6g to %.6g", span->least, span->most);
+    result_each_swept (p, l->result) {
+        if (layout_shows_lines(l, p->point)) {
+            _cleanup_(buf_done) struct buf heading = BUF_INIT;
+            _cleanup_(freep) char *anchor = xasprintf(LAYOUT_LINES, p->point->index);
+            struct read_logs logs = {0};
+            read_point(p, PAGE_LOGS, &logs);
+            buf_puts(&heading, "Lines of the logs of ");
+            layout_describe_place(l, p->point->index, &heading);
+            sheet_open(s, SHEET_LINKED, anchor);
+            sheet_heading(s, buf_cstr(&heading));
+            put_logs(s, &logs);
+            if (logs.list.len == PAGE_LOGS) {
+                sheet_line(s, NULL, "These are the first %d; results --by line has all.",
+                           PAGE_LOGS);
             }
-            buf_putc(&text, '\n');
+            sheet_close(s);
+            free_all(&logs);
         }
     }
-    if (logs.list.len > 0) {
-        sheet_line(s, &folded, "What the lines of %s were taken for",
-                   logs.list.len > PAGE_LOGS ? "the first logs" : "the logs");
-        sheet_details(s, buf_cstr(&text));
-    }
-    free_all(&logs);
 }
 
 void sheet_lines(struct sheet *s, const struct result *r)
 {
     struct read_logs logs = {0};
-    read_all(r, &logs);
+    result_each_point (p, r) {
+        read_point(p, SIZE_MAX, &logs);
+    }
     if (s->form == SHEET_CSV) {
         put_row(s, r, &(struct read_log){0}, &(struct log_span){0});
         sheet_drop_rows(s);
@@ -199,7 +195,8 @@ void sheet_lines(struct sheet *s, const struct result *r)
             }
         }
     } else {
-        put_people(s, r, &logs);
+        sheet_put_run(s, r, NULL);
+        put_logs(s, &logs);
     }
     free_all(&logs);
 }

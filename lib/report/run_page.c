@@ -221,6 +221,9 @@ static void put_grid(struct sheet *s, const struct layout *l)
 static void put_points(struct sheet *s, const struct layout *l)
 {
     sheet_heading(s, "Points");
+    if (vec_any(&l->result->def->spec->systems, system, system->log != NULL)) {
+        sheet_line(s, &sheet_soft, "A throughput is a link to the lines that it was read from.");
+    }
     sheet_table(s, NULL, layout_points(l, LAYOUT_ALL), 1);
 }
 
@@ -279,8 +282,8 @@ static void put_sections(struct sheet *s, const struct layout *l)
     put_steps(s, l);
     sheet_open(s, SHEET_NOTES, "Notes");
     sheet_notes(s, l);
-    sheet_lines_folded(s, l->result);
     sheet_close(s);
+    sheet_lines_of_points(s, l);
     put_slow(s, l);
     run_page_put_nodes(s, l->result);
     run_page_put_environment(s, l);

@@ -44,6 +44,7 @@ enum sheet_look {
     SHEET_MEANING,  /* what the text before it means */
     SHEET_TO_NOTES, /* leads to the section SHEET_NOTES */
     SHEET_NOTES,
+    SHEET_LINKED,  /* a section without a heading: it is shown once a link has led to its name */
     SHEET_VERDICT, /* a section: a box; its heading is for those who hear the page */
     SHEET_PAGE,    /* a section: the head of a page of its own, with all that surrounds it */
 };

@@ -126,6 +126,8 @@ static void open_section(struct writer *w, const struct sheet_part *p)
         w->is_page = w->in_head = true;
     } else if (p->look == SHEET_VERDICT) {
         html_put(w->out, "<section class=\"verdict\" aria-label=\"", p->name, "\">\n");
+    } else if (p->look == SHEET_LINKED) {
+        html_put(w->out, "<section class=\"linked\" id=\"", p->name, "\">\n");
     } else {
         buf_puts(w->out, p->look == SHEET_NOTES ? "<section id=\"notes\">\n" : "<section>\n");
         if (p->name != NULL) {

@@ -38,8 +38,8 @@ void sheet_replicas(struct sheet *s, const struct result *r);
 /* What the lines of each replica's log were taken for, and the verdict on its figure
  * (logparse/reading.h). lines_sheet.c. */
 void sheet_lines(struct sheet *s, const struct result *r);
-/* The same on a page, folded; nothing where no log was read. */
-void sheet_lines_folded(struct sheet *s, const struct result *r);
+/* The same on a page, by point: a section that is shown once a figure of the point is clicked. */
+void sheet_lines_of_points(struct sheet *s, const struct layout *l);
 /* Where the time of a step goes, by point and role, and what limits each point. phases_sheet.c. */
 void sheet_phases(struct sheet *s, const struct result *r);
 /* By curve: what each says of scaling, and the model fitted to it. curves_sheet.c. */

@@ -144,6 +144,8 @@ class Import(cli.CliCase):
         document = json.loads(self.ctl("results", name, "--store", self.store, "-o", "json").stdout)
         reading = document["points"][0]["trials"][0]["replicas"]["items"][0]["reading"]
         self.assertEqual((reading["verdict"], [span["use"] for span in reading["spans"]]), ("Doubtful", [row[1] for row in rows]))
+        page = self.ctl("report", name, "--store", self.store, "-o", "html").stdout
+        self.assertEqual([len(re.findall(part, page)) for part in ('<td class="r"><a href="#lines-0">', '<section class="linked" id="lines-0">')], [1, 1])
         path = self.folder / "a.tar.zst"  # an archive has it too
         self.ctl("export", name, "--store", self.store, "--file", str(path))
         other = f"sqlite:{self.folder}/other.db"
