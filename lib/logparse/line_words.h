@@ -44,12 +44,12 @@ bool log_may_be_cut(struct log_matcher *m, const char *line, size_t number, size
 
 /* What a number means by its name and its unit, the surest meaning first. */
 struct log_meaning {
-    const char *pattern; /* it takes `group` out of a line whose other numbers are hidden */
+    unsigned score; /* how sure the meaning is; 0 if it is in doubt */
     enum log_group group;
     enum summary_unit unit;
-    unsigned score;    /* how sure the meaning is; 0 if it is in doubt */
-    bool needs_step;   /* it is a step's time only if the line has the number of a step */
-    const char *doubt; /* with score 0: why no rule may read it */
+    const char *pattern; /* it takes `group` out of a line whose other numbers are hidden */
+    bool needs_step;     /* it is a step's time only if the line has the number of a step */
+    const char *doubt;   /* with score 0: why no rule may read it */
 };
 extern const struct log_meaning log_meanings[];
 extern const size_t log_meaning_count;

@@ -272,8 +272,8 @@ static bool find_step(struct output *o, const struct shape *g, struct piece *ret
 
 /* The time between lines with a number that counts steps. A position may count steps, not each of
  * which is logged, or samples. */
-static const struct log_meaning by_time = {NULL, LOG_STEP, UNIT_SAMPLES, 1, false, NULL};
-static const struct log_meaning by_position = {NULL, LOG_STEP, UNIT_SAMPLES, 0, false, NULL};
+static const struct log_meaning by_time = {1, LOG_STEP, UNIT_SAMPLES, NULL};
+static const struct log_meaning by_position = {0, LOG_STEP, UNIT_SAMPLES, NULL};
 
 /* The rule has the words before and after the number, and the time of a line of a file. */
 static void add_numbered(struct output *o, const struct shape *g, struct piece step)
