@@ -143,8 +143,8 @@ static enum exit_code explain_unread(const struct first *first)
     const char *text = buf_cstr(&first->text);
     const size_t len = first->text.len;
     _cleanup_(freep) char *sign = log_signs_in(text, len);
-    _cleanup_(freep) char *fix = sign != NULL ? xstrdup(import_remedy(false))
-                                              : import_suggest_fix(text, len, &first->who);
+    _cleanup_(freep) char *fix =
+        sign != NULL ? xstrdup(import_remedy(false)) : import_suggest_fix(text, len, &first->who);
     _cleanup_(buf_done) struct buf why = BUF_INIT;
     const struct log_quote line = log_commonest_line(text, len);
     if (sign != NULL) {

@@ -315,14 +315,16 @@ static void heed_starts(struct log_parser *p)
     if (line == 0 || r->verdict == LOG_VERDICT_WITHHELD) {
         return;
     }
-    free(r->why);
-    r->why =
-        other == NULL
-            ? xasprintf("line %llu: the program starts again; the figure is of what follows", line)
-            : xasprintf("line %llu: the program starts again: %.6g %s/s before it, and %.6g %s/s "
-                        "after it; give a file of one run",
-                        line, *other, r->unit, r->rate, r->unit);
-    r->verdict = other == NULL ? r->verdict : LOG_VERDICT_WITHHELD;
+    if (other == NULL) {
+        decide(
+            r, LOG_VERDICT_DOUBTFUL,
+            xasprintf("line %llu: the program starts again; the figure is of what follows", line));
+    } else {
+        decide(r, LOG_VERDICT_WITHHELD,
+               xasprintf("line %llu: the program starts again: %.6g %s/s before it, and %.6g %s/s "
+                         "after it; give a file of one run",
+                         line, *other, r->unit, r->rate, r->unit));
+    }
 }
 
 void log_conclude(struct log_parser *p)
