@@ -143,7 +143,9 @@ def by_steps(log):
     if len(marks) < 2 or not log.batch:
         return None
     (first, start), (last, stop) = marks[0], marks[-1]
+    pairs = [(b - a, after - before) for (a, before), (b, after) in zip(marks, marks[1:]) if b > a]
     return {"rate": (stop - start) * log.batch / (last - first - log.evaluated(first, last)), "bound": False,
+            "steady": statistics.median(steps * log.batch / time for time, steps in pairs),
             "how": "steps %g to %g of the statistics" % (start, stop)}
 
 
@@ -168,16 +170,27 @@ def by_blocks(log):
               "overall": samples / length, "by_data_set": not log.run and all(p.by_data_set for p in pieces)}
     if unseen:
         result["how"] = how + "%d %s, evaluations of unknown length included" % (len(pieces), kind)
-    if len(rates) >= 2:
+    if unseen and len(log.marks()) > 2 and log.unit == "samples":
+        result["steady"] = by_positions(log)["rate"]
+    elif len(rates) >= 2:
         result["steady"] = statistics.median(rates)
+        result["rest"] = sum(p.samples for p in pieces[1:]) / sum(p.time for p in pieces[1:])
     if len(rates) >= 4 and is_queued(pieces[1:]):
-        late = rates[len(rates) // 2:]
-        result.update(rate=samples / span, steady=statistics.median(late), queued=True)
-        result["how"] = how + "%d %s that were queued: from the first start to the last stop" % (len(pieces), kind)
-        if max(late) > QUEUED * min(late):
-            del result["steady"]
-    elif time < 0.8 * span:
-        result["span"] = samples / span
+        return by_span(result, pieces, samples, rates, span)
+    return result
+
+
+def by_span(result, pieces, samples, rates, span):
+    """Blocks that were queued are measured together, and by the later half, in which the queue is full."""
+    apart = pieces[-1].stop - pieces[0].start
+    if apart > (1 + AGREE) * span:
+        raise Refusal("the blocks were queued, and the evaluations between them can hold their training: "
+                      "%.5g to %.5g" % (samples / apart, samples / span))
+    late = rates[len(rates) // 2:]
+    result.update(rate=samples / span, how=result["how"] + ", queued: from the first start to the last stop")
+    del result["rest"], result["steady"]
+    if max(late) < QUEUED * min(late):
+        result["steady"] = statistics.median(late)
     return result
 
 
@@ -261,7 +274,7 @@ def fill_batches(log, blocks):
 
 
 def in_batches(blocks, batch):
-    scaled = {k: v * batch if k in ("rate", "steady", "span", "overall") else v for k, v in blocks.items()}
+    scaled = {k: v * batch if k in ("rate", "steady", "rest", "overall") else v for k, v in blocks.items()}
     return {**scaled, "how": blocks["how"] + BATCHES}
 
 
