@@ -59,7 +59,7 @@ def judge(figure, truth):
     if not witnesses:
         return "unjudged", None
     off = min((figure / w - 1 for w in witnesses), key=abs)
-    between = low and low <= figure <= high <= 1.15 * low
+    between = low and low <= figure <= high <= 1.25 * low
     if stated and blocks and not stated["agrees"]:
         return "disputed", off
     return ("right" if between or abs(off) <= NEAR else "wrong"), off

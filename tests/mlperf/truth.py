@@ -95,8 +95,9 @@ def whole_pieces(log):
         following = [a for a, _ in spans[1:]] + [None]      # Epochs can overlap: the next starts during an evaluation.
         pieces = [Piece(log, a, b, counted, c) for (a, b), c in zip(spans, following)]
         if log.unit == "samples" and not any(p.samples for p in pieces):
-            positions = [0] + [a.number("epoch_num") or 0 for a, _ in spans]
-            for piece, before, after in zip(pieces, positions, positions[1:]):
+            marks = [position for _, position in log.marks()]
+            positions = marks if len(marks) == len(pieces) else [a.number("epoch_num") or 0 for a, _ in spans]
+            for piece, before, after in zip(pieces, [0] + positions, positions):
                 piece.samples = max(after - before, 0)
         if pieces:
             found[kind] = uncut(log, pieces)
