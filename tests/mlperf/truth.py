@@ -184,15 +184,15 @@ def by_blocks(log):
 def by_span(result, pieces, samples, rates, span):
     """Blocks that were queued are measured together, and by the later half, in which the queue is full."""
     apart = pieces[-1].stop - pieces[0].start
-    if apart > (1 + AGREE) * span:
+    late = rates[len(rates) // 2:]
+    even = max(late) < QUEUED * min(late)
+    sure = even and abs(statistics.median(late) * span / samples - 1) < AGREE
+    if apart > (1 + AGREE) * span and not sure:
         raise Refusal("the blocks were queued, and the evaluations between them can hold their training: "
                       "%.5g to %.5g" % (samples / apart, samples / span))
-    late = rates[len(rates) // 2:]
     result.update(rate=samples / span, how=result["how"] + ", queued: from the first start to the last stop")
     del result["rest"], result["steady"]
-    if max(late) < QUEUED * min(late):
-        result["steady"] = statistics.median(late)
-    return result
+    return {**result, "steady": statistics.median(late)} if even else result
 
 
 def is_queued(pieces):
