@@ -53,14 +53,13 @@ def judge(figure, truth):
         return "refused", None
     blocks, stated = truth.get("blocks", {}), truth.get("stated")
     witnesses = [blocks[name] for name in ("rate", "steady", "rest") if blocks.get(name)]
-    low, high = (min(witnesses), max(witnesses)) if witnesses else (None, None)
     if stated and (stated["agrees"] or not witnesses):
         witnesses.append(stated["rate"])
     if not witnesses:
         return "unjudged", None
     off = min((figure / w - 1 for w in witnesses), key=abs)
-    between = low and low <= figure <= high <= 1.25 * low
-    if stated and blocks and not stated["agrees"]:
+    between = min(witnesses) <= figure <= max(witnesses) <= 1.25 * min(witnesses)
+    if stated and blocks and not stated["agrees"] or "doubt" in truth:
         return "disputed", off
     return ("right" if between or abs(off) <= NEAR else "wrong"), off
 

@@ -13,6 +13,7 @@ STEP_KEYS = ("step_num", "step")
 MARKS = ("block_start", "block_stop", "epoch_start", "epoch_stop")
 SCORES = ("eval_accuracy", "eval_error")
 RATES = ("throughput", "imgs_sec")
+LOSSES = ("train_loss", "reduced_train_loss")
 STEP_TIMES = ("train_step_time", "train_step_timing", "train_step_timing in s")
 
 
@@ -82,14 +83,15 @@ class Log:
         if last is not None and line.at >= last:
             self.run = count
         else:
-            self.data = count
+            self.data = self.positive("samples_per_epoch") or count
 
     def spans(self, kind, events=None):
         """Pairs the start and stop lines of one kind; a start without its stop gives no span."""
         opened, pairs = [], []
         for event in events or self.events:
-            if event.key == kind + "_start" and not (opened and opened[-1].meta == event.meta):
-                opened = opened[-1:] + [event]
+            if event.key == kind + "_start":
+                again = opened and opened[-1].meta == event.meta
+                opened = [event] if again else opened[-1:] + [event]
             elif event.key == kind + "_stop" and opened:
                 same = [e for e in opened if e.number("epoch_num") == event.number("epoch_num")]
                 pairs.append(((same or opened)[-1], event))
@@ -159,6 +161,8 @@ class Log:
             return "samples"
         if max(numbers) <= 1.3 * total and all(n % self.batch == 0 for n in numbers):
             return "samples"
+        if self.data and self.data > 1 and all(n % self.data == 0 for n in numbers):
+            return "samples"
         return "epochs"
 
     def samples(self, numbers):
@@ -170,7 +174,7 @@ class Log:
 
 def is_training(event):
     """A line that only training writes."""
-    if event.key in MARKS + ("throughput", "train_loss"):
+    if event.key in MARKS + LOSSES + ("throughput",):
         return "validation" not in str(event.value)
     fields = event.value if event.key == "tracked_stats" and isinstance(event.value, dict) else {}
-    return any(name in fields for name in RATES + STEP_TIMES)
+    return any(name in fields for name in RATES + STEP_TIMES + LOSSES)

@@ -59,20 +59,22 @@ def counted_samples(log, start, counted):
         count = 1 if log.unit == "epochs" else None
     if not count:
         return None
-    if counted == "steps":
-        return count * log.batch
+    if counted in ("steps", "samples"):
+        return count * log.batch if counted == "steps" else count
     if counted == "epochs" and log.unit == "samples":
         return None     # Evaluations count samples; an epoch of such a log is no measure.
     return log.samples(count)
 
 
 def count_of_blocks(log, spans):
-    """Tells whether epoch_count counts steps: evaluations then stand at other numbers than the blocks."""
+    """Tells whether epoch_count counts steps or samples: the evaluations stand at other or the same numbers."""
     counts = [a.number("epoch_count") or 0 for a, _ in spans]
     marks = [position for _, position in log.marks()]
     total = sum(counts)
     if not marks or not log.batch or log.unit == "tokens" or total <= len(spans):
         return "epochs"
+    if log.unit == "samples" and abs(total / max(marks) - 1) < 0.2:
+        return "samples"
     if log.unit == "samples":
         return "steps" if abs(total * log.batch / max(marks) - 1) < 0.2 else "epochs"
     return "steps" if max(marks) <= len(spans) and total * log.batch <= 1.3 * (log.data or 0) else "epochs"
@@ -94,9 +96,12 @@ def whole_pieces(log):
         counted = count_of_blocks(log, spans)
         following = [a for a, _ in spans[1:]] + [None]      # Epochs can overlap: the next starts during an evaluation.
         pieces = [Piece(log, a, b, counted, c) for (a, b), c in zip(spans, following)]
-        if log.unit == "samples" and not any(p.samples for p in pieces):
-            marks = [position for _, position in log.marks()]
-            positions = marks if len(marks) == len(pieces) else [a.number("epoch_num") or 0 for a, _ in spans]
+        marks = log.marks()
+        named = marks and marks[0][0].number(*SAMPLE_KEYS) is not None
+        if (named or log.unit == "samples") and not any(p.samples for p in pieces):
+            positions = [position for _, position in marks]
+            if len(marks) != len(pieces):
+                positions = [a.number("epoch_num") or 0 for a, _ in spans]
             for piece, before, after in zip(pieces, [0] + positions, positions):
                 piece.samples = max(after - before, 0)
         if pieces:
@@ -176,7 +181,8 @@ def by_blocks(log):
     elif len(rates) >= 2:
         result["steady"] = statistics.median(rates)
         result["rest"] = sum(p.samples for p in pieces[1:]) / sum(p.time for p in pieces[1:])
-    if len(rates) >= 4 and is_queued(pieces[1:]):
+    reports = sum(is_training(e) and e.key not in MARKS for e in log.events)
+    if len(rates) >= 4 and is_queued(pieces[1:]) and reports < 3 * len(pieces):
         return by_span(result, pieces, samples, rates, span)
     return result
 
@@ -243,7 +249,7 @@ def stated(log, blocks):
         scopes[" of one of %g ranks" % ranks] = ranks
     if log.sequence:
         scopes[" in tokens"] = 1 / log.sequence
-    near = [r for r in (blocks.get("rate"), blocks.get("steady")) if r]
+    near = [r for r in (blocks.get("rate"), blocks.get("steady"), blocks.get("overall")) if r]
     choices = []
     for name, values in found.items():
         for scope, factor in scopes.items():
@@ -268,7 +274,8 @@ def fill_batches(log, blocks):
         return blocks
     ranks = log.batch / log.local_batch if log.local_batch else 1
     rates = [statistics.median(v) * f for v in log.figures.values() for f in {1.0, ranks}]
-    close = any(abs(blocks["rate"] * log.batch / r - 1) < AGREE for r in rates)
+    near = [blocks[name] for name in ("rate", "steady") if blocks.get(name)]
+    close = any(abs(n * log.batch / r - 1) < AGREE for r in rates for n in near)
     if not close and log.data >= log.batch:
         return blocks
     return in_batches(blocks, log.batch)
@@ -280,7 +287,10 @@ def in_batches(blocks, batch):
 
 
 def learn_batches(results):
-    """A log without a throughput counts in batches as the others of its round do with the same data set."""
+    """A log without a throughput counts in batches as the others of its round do with the same data set.
+
+    Where the others of the round have another data set, the log's own size of it is in doubt.
+    """
     sizes = [(r["benchmark"], r["data"] * r["batch"]) for r in results if BATCHES in r.get("blocks", {}).get("how", "")]
     for result in results:
         blocks, data, batch = result.get("blocks", {}), result["data"], result["batch"]
@@ -288,6 +298,15 @@ def learn_batches(results):
             continue
         if any(name == result["benchmark"] and abs(size / (data * batch) - 1) < 0.02 for name, size in sizes):
             result["blocks"] = in_batches(blocks, batch)
+    sets = {}
+    judged = [r for r in results if r.get("blocks", {}).get("by_data_set") and r["data"]]
+    for result in judged:
+        result["set"] = result["data"] * (result["batch"] if BATCHES in result["blocks"]["how"] else 1)
+        sets.setdefault(result["benchmark"], []).append(result["set"])
+    for result in judged:
+        usual = statistics.median(sets[result["benchmark"]])
+        if not 2 / 3 < result["set"] / usual < 3 / 2:
+            result["doubt"] = "the other logs of the round have a data set of %g" % usual
 
 
 def judge(path):
