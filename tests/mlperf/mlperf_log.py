@@ -134,19 +134,22 @@ class Log:
 
     def marks(self):
         """The events that tell how far training has come: evaluations, as (event, number of epochs or the like)."""
+        best = []
         for key in ("eval_start",) + SCORES:
-            events = [e for e in self.events if e.key == key]
             marks = []
-            for event in events:
+            for event in (e for e in self.events if e.key == key):
                 position = event.number(*SAMPLE_KEYS, "epoch_num")
                 if position is not None and (not marks or position > marks[-1][1]):
                     marks.append((event, position))
-            if len(marks) > 1:
-                return marks
-        return marks
+            if len(marks) > len(best):
+                best = marks
+        return best
 
     def find_unit(self):
-        """Tells what epoch_num counts: epochs, samples or tokens."""
+        """Tells what epoch_num counts: epochs, steps, samples or tokens.
+
+        By the rcp checker the train_samples of bert are those of the run, so its numbers are steps if these make them up.
+        """
         numbers = [e.number("epoch_num") for e in self.events if e.key in ("eval_start",) + SCORES]
         numbers = [n for n in numbers if n] or [n for a, _ in self.spans("block") if (n := a.number("epoch_count"))]
         if not numbers or not self.batch:
@@ -161,14 +164,16 @@ class Log:
             return "samples"
         if max(numbers) <= 1.3 * total and all(n % self.batch == 0 for n in numbers):
             return "samples"
+        if self.benchmark == "bert" and total and 0.5 < max(numbers) * self.batch / total < 1.3:
+            return "steps"
         if self.data and self.data > 1 and all(n % self.data == 0 for n in numbers):
             return "samples"
         return "epochs"
 
     def samples(self, numbers):
         """Turns a count in the unit of epoch_num into samples."""
-        if self.unit == "tokens":
-            return numbers / self.sequence
+        if self.unit in ("tokens", "steps"):
+            return numbers / self.sequence if self.unit == "tokens" else numbers * self.batch
         return numbers if self.unit == "samples" else numbers * self.data if self.data else None
 
 

@@ -88,6 +88,27 @@ def uncut(log, pieces):
     return pieces[:-1] if pieces[-1].time / pieces[-1].samples < usual / QUEUED else pieces
 
 
+def size_by_positions(log, spans, pieces):
+    """Gives pieces that do not name their samples the difference of the positions around them."""
+    if any(p.samples for p in pieces):
+        return pieces
+    starts = [a.number(*SAMPLE_KEYS) for a, _ in spans]
+    marks = log.marks()
+    positions = [position for _, position in marks]
+    if len(starts) > 2 and None not in starts and all(a < b for a, b in zip(starts, starts[1:])):
+        pieces, positions, before = pieces[:-1], starts[1:], starts
+    elif marks and len(marks) == len(pieces) and (log.unit == "samples" or marks[0][0].number(*SAMPLE_KEYS) is not None):
+        before = [0] + positions
+    elif log.unit == "samples":
+        positions = [a.number("epoch_num") or 0 for a, _ in spans]
+        before = [0] + positions
+    else:
+        return pieces
+    for piece, first, last in zip(pieces, before, positions):
+        piece.samples = max(last - first, 0)
+    return pieces
+
+
 def whole_pieces(log):
     """Gives the blocks or, where they hold more than training, the epochs, with the name of what they are."""
     found = {}
@@ -96,14 +117,7 @@ def whole_pieces(log):
         counted = count_of_blocks(log, spans)
         following = [a for a, _ in spans[1:]] + [None]      # Epochs can overlap: the next starts during an evaluation.
         pieces = [Piece(log, a, b, counted, c) for (a, b), c in zip(spans, following)]
-        marks = log.marks()
-        named = marks and marks[0][0].number(*SAMPLE_KEYS) is not None
-        if (named or log.unit == "samples") and not any(p.samples for p in pieces):
-            positions = [position for _, position in marks]
-            if len(marks) != len(pieces):
-                positions = [a.number("epoch_num") or 0 for a, _ in spans]
-            for piece, before, after in zip(pieces, [0] + positions, positions):
-                piece.samples = max(after - before, 0)
+        pieces = size_by_positions(log, spans, pieces)
         if pieces:
             found[kind] = uncut(log, pieces)
     if not found:
@@ -176,7 +190,7 @@ def by_blocks(log):
               "overall": samples / length, "by_data_set": not log.run and all(p.by_data_set for p in pieces)}
     if unseen:
         result["how"] = how + "%d %s, evaluations of unknown length included" % (len(pieces), kind)
-    if unseen and len(log.marks()) > 2 and log.unit == "samples":
+    if (unseen or len(pieces) == 1) and len(log.marks()) > 2 and log.unit == "samples":
         result["steady"] = by_positions(log)["rate"]
     elif len(rates) >= 2:
         result["steady"] = statistics.median(rates)
@@ -304,9 +318,10 @@ def learn_batches(results):
         result["set"] = result["data"] * (result["batch"] if BATCHES in result["blocks"]["how"] else 1)
         sets.setdefault(result["benchmark"], []).append(result["set"])
     for result in judged:
-        usual = statistics.median(sets[result["benchmark"]])
-        if not 2 / 3 < result["set"] / usual < 3 / 2:
-            result["doubt"] = "the other logs of the round have a data set of %g" % usual
+        same = sets[result["benchmark"]]
+        alike = sum(abs(size / result["set"] - 1) < 0.1 for size in same)
+        if alike < 0.6 * len(same) and max(same) > 1.5 * min(same):
+            result["doubt"] = "logs of the round say from %g to %g of their data set" % (min(same), max(same))
 
 
 def judge(path):
