@@ -148,7 +148,7 @@ class Log:
     def find_unit(self):
         """Tells what epoch_num counts: epochs, steps, samples or tokens.
 
-        By the rcp checker the train_samples of bert are those of the run, so its numbers are steps if these make them up.
+        By the rcp checker the train_samples of bert are those of the run: its numbers are steps if these make them up.
         """
         numbers = [e.number("epoch_num") for e in self.events if e.key in ("eval_start",) + SCORES]
         numbers = [n for n in numbers if n] or [n for a, _ in self.spans("block") if (n := a.number("epoch_count"))]

@@ -18,7 +18,7 @@ import re
 import statistics
 import sys
 
-from mlperf_log import MARKS, RATES, SAMPLE_KEYS, STEP_KEYS, STEP_TIMES, Log, is_training
+from mlperf_log import LOSSES, MARKS, RATES, SAMPLE_KEYS, STEP_KEYS, STEP_TIMES, Log, is_training
 
 QUEUED = 2.0        # Blocks of one size whose times differ by this factor were queued, not run, at their lines.
 LEAST_SHARE = 0.1   # An evaluation that leaves less of its block to training holds training of its own.
@@ -34,19 +34,21 @@ class Refusal(Exception):
 class Piece:
     """A stretch of training: its first and last moment, its samples, and its time less evaluations."""
 
-    def __init__(self, log, start, stop, counted, following):
+    def __init__(self, log, start, stop, counted, before, following):
         self.start, self.stop = start.at, min(stop.at, following.at) if following else stop.at
-        self.samples = named_samples(log, start, stop)
+        self.samples = named_samples(log, start, stop, before)
         self.by_data_set = not self.samples and log.unit == "epochs" and counted == "epochs"
         self.samples = self.samples or counted_samples(log, start, counted)
         self.length = self.stop - self.start
         self.time = self.length - log.evaluated(self.start, self.stop)
 
 
-def named_samples(log, start, stop):
-    """The samples between two lines that name samples or steps, or None."""
+def named_samples(log, start, stop, last):
+    """The samples between two lines that name samples or steps, or None; the last stop is where the start should be."""
     for names, size in ((SAMPLE_KEYS, 1), (STEP_KEYS, log.batch)):
         before, after = start.number(*names), stop.number(*names)
+        if before is not None and last and (last.number(*names) or 0) > before:
+            before = last.number(*names)
         if size and before is not None and after is not None and after > before:
             return (after - before) * size
     return None
@@ -88,6 +90,12 @@ def uncut(log, pieces):
     return pieces[:-1] if pieces[-1].time / pieces[-1].samples < usual / QUEUED else pieces
 
 
+def restarts(stop, start):
+    """A start that names fewer samples than the stop before it, and no step, does not name its position."""
+    before, after = stop.number(*SAMPLE_KEYS), start.number(*SAMPLE_KEYS)
+    return before is not None and after is not None and after < before and start.number(*STEP_KEYS) is None
+
+
 def size_by_positions(log, spans, pieces):
     """Gives pieces that do not name their samples the difference of the positions around them."""
     if any(p.samples for p in pieces):
@@ -97,7 +105,7 @@ def size_by_positions(log, spans, pieces):
     positions = [position for _, position in marks]
     if len(starts) > 2 and None not in starts and all(a < b for a, b in zip(starts, starts[1:])):
         pieces, positions, before = pieces[:-1], starts[1:], starts
-    elif marks and len(marks) == len(pieces) and (log.unit == "samples" or marks[0][0].number(*SAMPLE_KEYS) is not None):
+    elif marks and len(marks) == len(pieces) and (log.unit == "samples" or marks[0][0].number(*SAMPLE_KEYS)):
         before = [0] + positions
     elif log.unit == "samples":
         positions = [a.number("epoch_num") or 0 for a, _ in spans]
@@ -115,8 +123,11 @@ def whole_pieces(log):
     for kind in ("block", "epoch"):
         spans = log.spans(kind)
         counted = count_of_blocks(log, spans)
+        before = [None] + [b for _, b in spans]
         following = [a for a, _ in spans[1:]] + [None]      # Epochs can overlap: the next starts during an evaluation.
-        pieces = [Piece(log, a, b, counted, c) for (a, b), c in zip(spans, following)]
+        pieces = [Piece(log, a, b, counted, c, d) for (a, b), c, d in zip(spans, before, following)]
+        if any(restarts(a, b) for (_, a), (b, _) in zip(spans, spans[1:])):
+            pieces = pieces[1:]     # The starts do not stand where the stops before them stood; the first has none before.
         pieces = size_by_positions(log, spans, pieces)
         if pieces:
             found[kind] = uncut(log, pieces)
@@ -154,19 +165,19 @@ def by_positions(log):
 
 
 def by_steps(log):
-    """Samples a second by the steps that the statistics of training name, where these come with a throughput."""
+    """Samples a second by the steps or samples that the statistics of training name."""
     marks = []
     for event in log.events:
-        step = event.number(*STEP_KEYS)
-        if event.key == "tracked_stats" and is_training(event) and step and (not marks or step > marks[-1][1]):
+        step = event.number(*SAMPLE_KEYS) or (event.number(*STEP_KEYS) or 0) * log.batch
+        if event.key in ("tracked_stats",) + LOSSES and is_training(event) and step > (marks[-1][1] if marks else 0):
             marks.append((event.at, step))
-    if len(marks) < 2 or not log.batch:
+    if len(marks) < 2:
         return None
     (first, start), (last, stop) = marks[0], marks[-1]
     pairs = [(b - a, after - before) for (a, before), (b, after) in zip(marks, marks[1:]) if b > a]
-    return {"rate": (stop - start) * log.batch / (last - first - log.evaluated(first, last)), "bound": False,
-            "steady": statistics.median(steps * log.batch / time for time, steps in pairs),
-            "how": "steps %g to %g of the statistics" % (start, stop)}
+    return {"rate": (stop - start) / (last - first - log.evaluated(first, last)), "bound": False,
+            "steady": statistics.median(samples / time for time, samples in pairs),
+            "how": "samples %g to %g by the statistics" % (start, stop)}
 
 
 def by_blocks(log):
@@ -338,6 +349,8 @@ def judge(path):
             raise Refusal("the log states no global batch size, so it names no samples")
         blocks = fill_batches(log, by_blocks(log))
         steps = by_steps(log)
+        if steps and blocks["bound"] and not log.figures:
+            blocks["steady"] = steps["steady"]
         if steps and borne_out(log, steps) and not borne_out(log, blocks):
             steps["how"] += "; epochs of train_samples would give %.5g" % blocks["rate"]
             blocks = steps
