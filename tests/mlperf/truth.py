@@ -18,7 +18,7 @@ import re
 import statistics
 import sys
 
-from mlperf_log import LOSSES, MARKS, RATES, SAMPLE_KEYS, STEP_KEYS, STEP_TIMES, Log, is_training
+from mlperf_log import LOSSES, MARKS, RATES, SAMPLE_KEYS, SCORES, STEP_KEYS, STEP_TIMES, Log, is_training
 
 QUEUED = 2.0        # Blocks of one size whose times differ by this factor were queued, not run, at their lines.
 LEAST_SHARE = 0.1   # An evaluation that leaves less of its block to training holds training of its own.
@@ -127,7 +127,7 @@ def whole_pieces(log):
         following = [a for a, _ in spans[1:]] + [None]      # Epochs can overlap: the next starts during an evaluation.
         pieces = [Piece(log, a, b, counted, c, d) for (a, b), c, d in zip(spans, before, following)]
         if any(restarts(a, b) for (_, a), (b, _) in zip(spans, spans[1:])):
-            pieces = pieces[1:]     # The starts do not stand where the stops before them stood; the first has none before.
+            pieces = pieces[1:]     # The starts are no positions, and the first has no stop before it.
         pieces = size_by_positions(log, spans, pieces)
         if pieces:
             found[kind] = uncut(log, pieces)
@@ -174,9 +174,11 @@ def by_steps(log):
     if len(marks) < 2:
         return None
     (first, start), (last, stop) = marks[0], marks[-1]
-    pairs = [(b - a, after - before) for (a, before), (b, after) in zip(marks, marks[1:]) if b > a]
+    scores = [e.at for e in log.events if e.key in SCORES]
+    pairs = [(b - a, after - before) for (a, before), (b, after) in zip(marks, marks[1:])
+             if b > a and (len(scores) > 99 or not any(a < at < b for at in scores))]
     return {"rate": (stop - start) / (last - first - log.evaluated(first, last)), "bound": False,
-            "steady": statistics.median(samples / time for time, samples in pairs),
+            "steady": statistics.median(samples / time for time, samples in pairs) if pairs else None,
             "how": "samples %g to %g by the statistics" % (start, stop)}
 
 
@@ -195,7 +197,7 @@ def by_blocks(log):
         raise Refusal(HELD)
     span = pieces[-1].stop - pieces[0].start - log.evaluated(pieces[0].start, pieces[-1].stop)
     rates = [p.samples / p.time for p in pieces[1:] if p.samples and p.time > 0]
-    inside = any(p.start < e.at < p.stop - 0.5 for p in pieces[:3] for e in log.events if e.key == "eval_accuracy")
+    inside = any(p.start < e.at < p.stop + 0.05 for p in pieces[:3] for e in log.events if e.key == "eval_accuracy")
     unseen = inside and not any(e.key == "eval_start" for e in log.events)
     result = {"rate": samples / time, "how": how + "%d %s less evaluations" % (len(pieces), kind), "bound": unseen,
               "overall": samples / length, "by_data_set": not log.run and all(p.by_data_set for p in pieces)}
@@ -222,7 +224,7 @@ def by_span(result, pieces, samples, rates, span):
         raise Refusal("the blocks were queued, and the evaluations between them can hold their training: "
                       "%.5g to %.5g" % (samples / apart, samples / span))
     result.update(rate=samples / span, how=result["how"] + ", queued: from the first start to the last stop")
-    del result["rest"], result["steady"]
+    result = {name: value for name, value in result.items() if name not in ("rest", "steady")}
     return {**result, "steady": statistics.median(late)} if even else result
 
 
