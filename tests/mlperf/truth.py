@@ -203,7 +203,7 @@ def by_blocks(log):
               "overall": samples / length, "by_data_set": not log.run and all(p.by_data_set for p in pieces)}
     if unseen:
         result["how"] = how + "%d %s, evaluations of unknown length included" % (len(pieces), kind)
-    if (unseen or len(pieces) == 1) and len(log.marks()) > 2 and log.unit == "samples":
+    if (unseen or len(pieces) == 1) and len(log.marks()) > 2 and log.unit != "epochs":
         result["steady"] = by_positions(log)["rate"]
     elif len(rates) >= 2:
         result["steady"] = statistics.median(rates)
