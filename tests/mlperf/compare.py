@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Compares what benchd reads from a round of MLPerf with what truth.py finds that the logs bear out.
+"""Compares what benchd reads from a round of MLPerf with what mlperf_truth.py finds that the logs bear out.
 
 A figure is right within 2% of what the log states, of its blocks, of the blocks without the first and of their median,
 or between these where they are close. It is disputed where the log's statement and its blocks differ by more than 15%.
-A log is refused where benchd gives no figure, and unjudged where truth.py gives none.
+A log is refused where benchd gives no figure, and unjudged where mlperf_truth.py gives none.
 
 usage: compare.py BENCHCTL ROUND TRUTH.jsonl [--wrong]     counts; with --wrong a line for each log that is not right
 """

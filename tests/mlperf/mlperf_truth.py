@@ -10,7 +10,7 @@ For each result file it gives samples a second of the whole job, twice:
   blocks  the samples of whole blocks (or epochs) over their time, less the evaluations inside.
 Where a figure cannot be had, the reason stands in its place.
 
-usage: truth.py ROUND...       one JSON line for each result_*.txt below
+usage: mlperf_truth.py ROUND...       one JSON line for each result_*.txt below
 """
 import json
 import os
