@@ -52,7 +52,7 @@ def judge(figure, truth):
     if figure is None:
         return "refused", None
     blocks, stated = truth.get("blocks", {}), truth.get("stated")
-    witnesses = [blocks[name] for name in ("rate", "steady", "rest") if blocks.get(name)]
+    witnesses = [blocks[name] for name in ("rate", "steady", "rest", "between") if blocks.get(name)]
     if stated and (stated["agrees"] or not witnesses):
         witnesses.append(stated["rate"])
     if not witnesses:

@@ -204,8 +204,8 @@ def by_blocks(log):
     if unseen:
         result["how"] = how + "%d %s, evaluations of unknown length included" % (len(pieces), kind)
     if (unseen or len(pieces) == 1) and len(log.marks()) > 2 and log.unit != "epochs":
-        result["steady"] = by_positions(log)["rate"]
-    elif len(rates) >= 2:
+        result["between"] = by_positions(log)["rate"]
+    if len(rates) >= 2:
         result["steady"] = statistics.median(rates)
         result["rest"] = sum(p.samples for p in pieces[1:]) / sum(p.time for p in pieces[1:])
     reports = sum(is_training(e) and e.key not in MARKS for e in log.events)
@@ -352,7 +352,7 @@ def judge(path):
         blocks = fill_batches(log, by_blocks(log))
         steps = by_steps(log)
         if steps and blocks["bound"] and not log.figures:
-            blocks["steady"] = steps["steady"]
+            blocks["between"] = steps["steady"]
         if steps and borne_out(log, steps) and not borne_out(log, blocks):
             steps["how"] += "; epochs of train_samples would give %.5g" % blocks["rate"]
             blocks = steps
