@@ -16,13 +16,15 @@
 #include "spec/name.h"
 #include "spec/spec.h"
 
-#define LOGS "/*/results/*/*/result_[0-9]*.txt"
+#define LOGS "/*/results/*/{,strong/,weak/}*/result_[0-9]*.txt" /* strong and weak: of HPC */
+#define NUMBERS " ("                                            /* the log's own follow */
 #define SYSTEM_BYTES_MAX ((size_t)1 << 20)
 
 struct mlperf_entry { /* a benchmark on a system: a folder of logs; all owned */
     char *submitter, *system, *benchmark;
     json_t *environment;  /* as a run records it; null where the system does not say it */
     int64_t accelerators; /* 0 if it is unknown */
+    const char *refusal;  /* why none of its logs counts; static; NULL: some may */
     VEC(struct import_trial) trials; /* one for each log, in the order of their numbers */
     char *series;                    /* equal texts are one series */
     bool is_alone;                   /* another entry of its series has the same size */
@@ -84,6 +86,10 @@ static void read_system(const char *path, struct mlperf_entry *e)
     const int64_t all =
         count_of(system, "number_of_nodes") * count_of(system, "accelerators_per_node");
     e->accelerators = all <= SPEC_MAX_IMPORTED ? all : 0;
+    e->refusal = e->accelerators > 0 ? NULL
+                 : mllog_number(json_object_get(system, "accelerators_per_node")) == 0
+                     ? "the system has no accelerators"
+                     : "the number of accelerators is unknown";
 }
 
 /* ---- folders ---- */
@@ -104,9 +110,16 @@ static void add_entry(const char *folder, const char *log, struct mlperf_import 
     *e = (struct mlperf_entry){.submitter = part_of(rest, 0),
                                .system = part_of(rest, 2), /* after "results" */
                                .benchmark = part_of(rest, 3)};
+    const bool is_weak = str_eq(e->benchmark, "weak");
+    if (is_weak || str_eq(e->benchmark, "strong")) {
+        free(e->benchmark);
+        e->benchmark = part_of(rest, 4);
+    }
     _cleanup_(freep) char *about =
         xasprintf("%s/%s/systems/%s.json", folder, e->submitter, e->system);
     read_system(about, e);
+    e->refusal = is_weak ? "weak: each log is of one of several trainings that share the system"
+                         : e->refusal;
 }
 
 /* result_2 is before result_10. */
@@ -115,7 +128,8 @@ static int compare_paths(const void *a, const void *b)
     return strverscmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* SUBMITTER/results/SYSTEM/BENCHMARK/result_N.txt and SUBMITTER/systems/SYSTEM.json. */
+/* SUBMITTER/results/SYSTEM/BENCHMARK/result_N.txt and SUBMITTER/systems/SYSTEM.json. A round of HPC
+ * has a folder "strong" or "weak" before the benchmark. */
 static enum exit_code list_logs(struct mlperf_import *im)
 {
     const char *folder = im->cli->args.words[0];
@@ -125,7 +139,7 @@ static enum exit_code list_logs(struct mlperf_import *im)
     }
     buf_puts(&pattern, LOGS);
     glob_t found = {0};
-    if (glob(buf_cstr(&pattern), GLOB_NOSORT, NULL, &found) != 0) {
+    if (glob(buf_cstr(&pattern), GLOB_NOSORT | GLOB_BRACE, NULL, &found) != 0) {
         return cli_error(EXIT_NOT_FOUND,
                          "name the folder of a round: it has a folder for each submitter",
                          "%s: no log in %s", folder, &LOGS[1]);
@@ -224,8 +238,10 @@ static size_t series_end(const struct mlperf_import *im, size_t begin)
 static void count_refusals(struct mlperf_import *im, const struct import_trial *trials, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        const char *why = trials[i].row.error;
-        if (why != NULL) {
+        if (trials[i].row.error != NULL) {
+            _cleanup_(freep) char *why = xstrdup(trials[i].row.error);
+            char *numbers = strstr(why, NUMBERS);
+            why[numbers == NULL ? strlen(why) : (size_t)(numbers - why)] = '\0';
             const json_int_t before = json_integer_value(json_object_get(im->refused, why));
             (void)json_object_set_new(im->refused, why, /* grows in memory only */
                                       json_integer(before + 1));
@@ -234,9 +250,8 @@ static void count_refusals(struct mlperf_import *im, const struct import_trial *
     }
 }
 
-/* Why the log does not count; static; NULL if it does. */
-static const char *read_log(struct mlperf_run *run, const struct mlperf_entry *e,
-                            struct import_log *l)
+/* Why the log does not count; owned; NULL if it does. */
+static char *read_log(struct mlperf_run *run, const struct mlperf_entry *e, struct import_log *l)
 {
     const struct log_parser_params params = {
         .rule = run->im.rule, .role = ROLE_WORKER, .trainers = e->accelerators};
@@ -250,17 +265,21 @@ static const char *read_log(struct mlperf_run *run, const struct mlperf_entry *e
     run->im.steps = l->steps > run->im.steps ? l->steps : run->im.steps;
     if (r < 0) {
         cli_note(run->im.cli, "%s", err.msg);
-        return "the file cannot be read";
+        return xstrdup("the file cannot be read");
     }
     if (m->refusal != NULL) {
-        return m->refusal;
+        if (m->numbers == NULL) {
+            return xstrdup(m->refusal);
+        }
+        cli_note(run->im.cli, "%s: %s: %s", l->path, m->refusal, m->numbers);
+        return xasprintf("%s" NUMBERS "%s)", m->refusal, m->numbers);
     }
     if (m->status != NULL && str_eq(m->status, "aborted")) {
-        return "aborted: the run did not reach its target";
+        return xstrdup("aborted: the run did not reach its target");
     }
     if (run->basis != 0 && run->basis != own_basis) {
-        return "its figure follows from other events than those of the first logs of its series, "
-               "so they are not compared";
+        return xstrdup("its figure follows from other events than those of the first logs of its "
+                       "series, so they are not compared");
     }
     run->basis = own_basis;
     run->im.goal = m->goal;
@@ -272,8 +291,7 @@ static void read_entry(struct mlperf_import *im, struct mlperf_entry *e, struct 
 {
     vec_each (struct import_trial, it, &e->trials) {
         it->row.error =
-            xstrdup_or_null(e->accelerators > 0 ? read_log(run, e, it->logs.items[0])
-                                                : "the number of accelerators is unknown");
+            e->refusal == NULL ? read_log(run, e, it->logs.items[0]) : xstrdup(e->refusal);
     }
     if (vec_any(&e->trials, it, it->row.error == NULL)) {
         *vec_push(&run->entries) = e;

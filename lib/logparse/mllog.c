@@ -10,26 +10,36 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/vec_walk.h"
+#include "doc/embedded.h"
+#include "doc/tree.h"
 #include "logparse/number_text.h"
 #include "logparse/tally.h"
+
+extern const struct embedded mlperf_text[]; /* made of mlperf.yaml by embed.py */
 
 #define MARKER ":::MLLOG"
 #define WARMUP_STEPS 5
 #define MIN_LOSSES 3
-#define UNET3D_IMAGES 168 /* of an epoch, where the log does not say it */
+#define MIN_CLEAN 3 /* pairs of positions without an evaluation between them */
 #define SAME_DATA_SET 0.01
-#define COCO_IMAGES 117266 /* what ssd trained on before the rounds of 2022 */
-#define NUMBER_MAX 9e12    /* above any count; a time in ms, in the year 2255, still fits in ns */
+#define AGREES 0.02
+#define LEAST_TIMES 0.8 /* a part of the training may be slower than all of it */
+#define MOST_TIMES 3
+#define MOST_UNEVEN 1.5
+#define QUEUED 0.95     /* of the training is within epochs, unless they only queue it */
+#define NUMBER_MAX 9e12 /* above any count; a time in ms, in the year 2255, still fits in ns */
+#define MS_A_YEAR (365.2425 * 86400e3)
 
 /* clang-format off */
 #define KEYS(X) \
     X(BLOCK_START, "block_start") X(BLOCK_STOP, "block_stop") X(EPOCH_START, "epoch_start") \
     X(EPOCH_STOP, "epoch_stop") X(EVAL_START, "eval_start") X(EVAL_STOP, "eval_stop") \
     X(EVAL_ACCURACY, "eval_accuracy") X(TRACKED_STATS, "tracked_stats") \
-    X(TRAIN_LOSS, "train_loss") X(CHECKPOINT, "checkpoint") X(RUN_START, "run_start") \
-    X(RUN_STOP, "run_stop") X(BENCHMARK, "submission_benchmark") X(BATCH, "global_batch_size") \
-    X(SEQUENCE, "max_sequence_length") X(TRAIN_SAMPLES, "train_samples") \
-    X(EPOCH_SAMPLES, "samples_per_epoch")
+    X(THROUGHPUT, "throughput") X(TRAIN_LOSS, "train_loss") X(CHECKPOINT, "checkpoint") \
+    X(RUN_START, "run_start") X(RUN_STOP, "run_stop") X(BENCHMARK, "submission_benchmark") \
+    X(BATCH, "global_batch_size") X(SEQUENCE, "max_sequence_length") \
+    X(TRAIN_SAMPLES, "train_samples") X(EPOCH_SAMPLES, "samples_per_epoch") \
+    X(TARGET, "target_accuracy")
 /* clang-format on */
 #define KEY_NAME(name, text) name,
 #define KEY_TEXT(name, text) text,
@@ -37,9 +47,24 @@ enum key { KEYS(KEY_NAME) KEY_COUNT };
 static const char *const keys[] = {KEYS(KEY_TEXT)};
 
 /* What metadata may say of the position. */
-enum counter { SAMPLES_COUNT, STEP_NUM, EPOCH_NUM, FIRST_EPOCH_NUM, EPOCH_COUNT, STEP, COUNTERS };
+enum counter {
+    SAMPLES_COUNT,
+    SAMPLES_SINCE,
+    STEP_NUM,
+    EPOCH_NUM,
+    FIRST_EPOCH_NUM,
+    EPOCH_COUNT,
+    STEP,
+    COUNTERS,
+};
 static const char *const counters[COUNTERS] = {
-    "samples_count", "step_num", "epoch_num", "first_epoch_num", "epoch_count", "step",
+    "samples_count",
+    "train_samples_since_beginning",
+    "step_num",
+    "epoch_num",
+    "first_epoch_num",
+    "epoch_count",
+    "step",
 };
 
 struct event {
@@ -47,46 +72,27 @@ struct event {
     size_t order; /* in the file */
     enum key key;
     double value;           /* seconds of a step, an accuracy, a setting; NaN */
+    double stated;          /* a throughput; NaN */
     double count[COUNTERS]; /* NaN: it does not say it */
     char *text;             /* the benchmark, or the status of run_stop; owned; NULL */
 };
 
 struct mllog {
     VEC(struct event) events;
+    json_t *benchmarks; /* mlperf.yaml; owned */
 };
-
-/* Which samples a benchmark counts, and in what. */
-enum unit { UNIT_OF_EPOCHS, UNIT_OF_TOKENS, UNIT_OF_STEPS, UNIT_OF_BLOCKS };
-static const struct benchmark {
-    const char *name;
-    enum unit unit;
-    double samples;              /* of an epoch */
-    enum summary_unit sample;    /* what one is */
-    struct goal goal;            /* of eval_accuracy; of two, or of word errors, none */
-    double parameters, sequence; /* of models for which 6 N a token holds, as MLPerf fixes them */
-} benchmarks[] = {
-    {"resnet", UNIT_OF_EPOCHS, 1281167, UNIT_IMAGES, {GOAL_ACCURACY, 0.759}},
-    {"ssd", UNIT_OF_EPOCHS, 1170301, UNIT_IMAGES, {GOAL_ACCURACY, 0.34}},
-    {"retinanet", UNIT_OF_EPOCHS, 1170301, UNIT_IMAGES, {GOAL_ACCURACY, 0.34}},
-    {"maskrcnn", UNIT_OF_EPOCHS, 117266, UNIT_IMAGES, {GOAL_NONE}},
-    {"rnnt", UNIT_OF_EPOCHS, 278528, UNIT_SAMPLES, {GOAL_NONE}},
-    {"dlrm_dcnv2", UNIT_OF_EPOCHS, 4195197692, UNIT_SAMPLES, {GOAL_ACCURACY, 0.80275}},
-    {"gnn", UNIT_OF_EPOCHS, 94605581, UNIT_SAMPLES, {GOAL_ACCURACY, 0.72}},
-    {"rgat", UNIT_OF_EPOCHS, 94605581, UNIT_SAMPLES, {GOAL_ACCURACY, 0.72}},
-    {"bert", UNIT_OF_EPOCHS, 1 /* a sequence */, UNIT_SEQUENCES, {GOAL_ACCURACY, 0.72}},
-    {"gpt3", UNIT_OF_TOKENS, NAN, UNIT_SEQUENCES, {GOAL_LOSS, 2.69}, 175e9, 2048},
-    {"stable_diffusion", UNIT_OF_STEPS, NAN, UNIT_IMAGES, {GOAL_NONE}},
-    {"unet3d", UNIT_OF_BLOCKS, NAN, UNIT_IMAGES, {GOAL_ACCURACY, 0.908}},
-    {"llama2_70b_lora", UNIT_OF_EPOCHS, NAN, UNIT_SEQUENCES, {GOAL_LOSS, 0.925}},
-    {"llama31_8b", UNIT_OF_EPOCHS, NAN, UNIT_SEQUENCES, {GOAL_LOSS, 3.3}, 8.03e9, 8192},
-    {"llama31_405b", UNIT_OF_EPOCHS, NAN, UNIT_SEQUENCES, {GOAL_LOSS, 5.6}, 405e9, 8192},
-    {"flux1", UNIT_OF_EPOCHS, NAN, UNIT_IMAGES, {GOAL_LOSS, 0.586}},
-};
-static const struct benchmark other = {"", UNIT_OF_EPOCHS, NAN, UNIT_SAMPLES, {GOAL_NONE}};
 
 struct mllog *mllog_new(void)
 {
-    return xnew(struct mllog);
+    struct mllog *m = xnew(struct mllog);
+    struct diags diags = {0};
+    struct node *root = NULL;
+    (void)tree_parse(mlperf_text[0].text, strlen(mlperf_text[0].text), &TREE_LIMITS_DEFAULT, &root,
+                     &diags); /* tests/logparse/test_mllog.c reads each of its benchmarks */
+    m->benchmarks = tree_to_json(root);
+    tree_free(root);
+    diags_done(&diags);
+    return m;
 }
 
 void mllog_free(struct mllog *m)
@@ -98,6 +104,7 @@ void mllog_free(struct mllog *m)
         free(e->text);
     }
     vec_done(&m->events);
+    json_decref(m->benchmarks);
     free(m);
 }
 
@@ -112,16 +119,17 @@ double mllog_number(const json_t *v)
     return fabs(x) <= NUMBER_MAX ? x : NAN;
 }
 
-static double step_time_of(const json_t *value)
+/* The number under the first of the names that has one; NaN. */
+static double number_of(const json_t *o, const char *const *names, size_t n)
 {
-    static const char *const names[] = {"train_step_time", "train_step_timing",
-                                        "train_step_timing in s"};
-    double s = NAN;
-    for (size_t i = 0; i < COUNT_OF(names) && isnan(s); i++) {
-        s = mllog_number(json_object_get(value, names[i]));
+    double x = NAN;
+    for (size_t i = 0; i < n && isnan(x); i++) {
+        x = mllog_number(json_object_get(o, names[i]));
     }
-    return s;
+    return x;
 }
+#define NUMBER_OF(o, ...)                                                                          \
+    number_of(o, (const char *const[]){__VA_ARGS__}, COUNT_OF(((const char *const[]){__VA_ARGS__})))
 
 void mllog_line(struct mllog *m, const char *line, size_t len)
 {
@@ -142,7 +150,12 @@ void mllog_line(struct mllog *m, const char *line, size_t len)
     }
     struct event *e = vec_push(&m->events);
     *e = (struct event){.unix_ms = unix_ms, .order = m->events.len, .key = (enum key)key};
-    e->value = key == TRACKED_STATS ? step_time_of(value) : mllog_number(value);
+    e->value = key == TRACKED_STATS ? NUMBER_OF(value, "train_step_time", "train_step_timing",
+                                                "train_step_timing in s")
+                                    : mllog_number(value);
+    e->stated = key == TRACKED_STATS ? NUMBER_OF(value, "throughput", "imgs_sec")
+                : key == THROUGHPUT  ? e->value
+                                     : NAN;
     for (enum counter i = 0; i < COUNTERS; i++) {
         e->count[i] = mllog_number(json_object_get(metadata, counters[i]));
     }
@@ -153,10 +166,11 @@ void mllog_line(struct mllog *m, const char *line, size_t len)
 /* ---- the time of training ---- */
 
 struct training {
-    bool pauses;   /* an evaluation within a block is not training */
     bool in_block; /* epochs begin and end within the block: it has the time */
     double done_ms;
     double since_ms, paused_ms; /* NaN: off; not paused */
+    double pauses_ms;           /* all that ended */
+    double epoch_ms, epochs_ms; /* since when the epoch lasts, NaN: none; all that ended */
 };
 
 static double trained_ms(const struct training *t, double now_ms)
@@ -168,8 +182,14 @@ static double trained_ms(const struct training *t, double now_ms)
 static void train(struct training *t, const struct event *e)
 {
     const bool is_on = !isnan(t->since_ms), is_paused = !isnan(t->paused_ms);
-    if (t->in_block && e->key == EPOCH_STOP) {
-        return;
+    if (e->key == EPOCH_START) {
+        t->epoch_ms = e->unix_ms;
+    } else if (e->key == EPOCH_STOP) {
+        t->epochs_ms += fmax(e->unix_ms - t->epoch_ms, 0); /* 0 for NaN */
+        t->epoch_ms = NAN;
+        if (t->in_block) {
+            return;
+        }
     }
     t->in_block =
         e->key == BLOCK_START ? t->in_block || !is_on : t->in_block && e->key != BLOCK_STOP;
@@ -189,10 +209,11 @@ static void train(struct training *t, const struct event *e)
         t->since_ms = is_on ? e->unix_ms : NAN;
         break;
     case EVAL_START:
-        t->paused_ms = t->pauses && is_on && !is_paused ? e->unix_ms : t->paused_ms;
+        t->paused_ms = is_on && !is_paused ? e->unix_ms : t->paused_ms;
         break;
     case EVAL_STOP:
         t->since_ms += is_paused ? e->unix_ms - t->paused_ms : 0;
+        t->pauses_ms += is_paused ? e->unix_ms - t->paused_ms : 0;
         t->paused_ms = NAN;
         break;
     default:
@@ -219,40 +240,92 @@ static void add_loss(struct losses *l, double unix_ms, double at)
     l->at = at;
 }
 
-struct positions { /* that rise, in both */
-    size_t n, n_any;
-    size_t n_stalled; /* above the one before, but no training was between them */
-    double first_ms, first, last_ms, last;
+/* Samples, and the time of training for them, between positions that rise in both: with each
+ * evaluation a pause, none within, or none a pause. */
+struct stretch {
+    size_t n; /* pairs */
+    double samples, ms;
+};
+enum view { CLEAN, PAUSED, BESIDE, VIEWS };
+
+struct positions {
+    size_t n_any;
+    size_t n_stalled;     /* above the one before, but no training was between them */
+    size_t n;             /* that rise */
+    double last_ms, last; /* of training; samples */
+    double last_pauses_ms;
+    unsigned evaluations; /* that began or ended before it */
+    double fastest;       /* samples a second, between two */
+    struct stretch first, after[VIEWS];
 };
 
-static void add_position(struct positions *p, double ms, double at)
+static void add_to(struct stretch *s, double samples, double ms)
 {
+    s->n++;
+    s->samples += samples;
+    s->ms += ms;
+}
+
+static void add_position(struct positions *p, const struct training *t, double now_ms, double at,
+                         unsigned evaluations)
+{
+    const double ms = trained_ms(t, now_ms), samples = at - p->last, took_ms = ms - p->last_ms;
     p->n_any++;
-    if (!(ms > p->last_ms && at > p->last)) {
-        p->n_stalled += p->n > 0 && at > p->last;
+    if (!(took_ms > 0 && samples > 0)) {
+        p->n_stalled += p->n > 0 && samples > 0;
         return;
     }
-    if (p->n == 1) { /* the one before is the first of several */
-        p->first_ms = p->last_ms;
-        p->first = p->last;
+    add_to(p->n == 0 ? &p->first : &p->after[PAUSED], samples, took_ms);
+    if (p->n > 0) {
+        p->fastest = fmax(p->fastest, 1e3 * samples / took_ms);
+        add_to(&p->after[BESIDE], samples, took_ms + t->pauses_ms - p->last_pauses_ms);
+        if (evaluations == p->evaluations) {
+            add_to(&p->after[CLEAN], samples, took_ms);
+        }
     }
     p->last_ms = ms;
     p->last = at;
+    p->last_pauses_ms = t->pauses_ms;
+    p->evaluations = evaluations;
     p->n++;
 }
 
 /* ---- the run ---- */
 
+enum counts { COUNTS_EPOCHS, COUNTS_SEQUENCES, COUNTS_TOKENS, COUNTS_STEPS, COUNTS_BLOCKS };
+static const char *const counts_names[] = {"Epochs", "Sequences", "Tokens", "Steps", "Blocks"};
+
+struct claim {
+    enum mllog_basis basis; /* MLLOG_NOTHING: there is no figure */
+    double rate, seconds;   /* samples a second, measured over */
+    double fastest;         /* the rate of its fastest part; 0: unknown */
+    size_t n;
+};
+#define CLAIMS 7
+
 struct reading {
-    const struct benchmark *benchmark;
+    const json_t *benchmark; /* of mlperf.yaml; NULL */
+    enum counts counts;
     double batch, sequence; /* NaN: unknown */
     double of_unit;         /* samples of one that the benchmark counts; NaN: unknown */
+    double first;           /* the position where nothing is trained yet */
     struct training training;
     double seen, steps, seconds, before; /* of step times: the last is a position */
     double evaluating_ms;                /* since when; NaN: it does not evaluate */
+    unsigned evaluations;                /* that began or ended */
+    double run_ms;                       /* since run_start */
+    /* The highest position, not of a start, and when it was: since run_start, less evaluations. */
+    double most, most_ms, most_busy_ms;
+    bool has_blocks; /* the start of each has the position */
     struct losses losses;
     struct positions positions[KEY_COUNT]; /* by the key of the events that have them */
+    VEC(double) stated;                    /* seconds a sample */
 };
+
+static double benchmark_number(const struct reading *r, const char *name)
+{
+    return mllog_number(json_object_get(r->benchmark, name));
+}
 
 static const struct event *first_of(const struct mllog *m, enum key key)
 {
@@ -265,98 +338,84 @@ static double setting(const struct mllog *m, enum key key)
     return e == NULL ? NAN : e->value;
 }
 
-/* Of the unit that the benchmark counts. */
+/* How many samples one of what the benchmark counts has; NaN: unknown. */
 static double samples_of_unit(const struct mllog *m, const struct reading *r)
 {
-    const double known = r->benchmark->samples, said = setting(m, TRAIN_SAMPLES);
+    const double known = benchmark_number(r, "samples"), said = setting(m, TRAIN_SAMPLES);
     const struct event *block = first_of(m, BLOCK_START);
     const double images = setting(m, EPOCH_SAMPLES);
-    switch (r->benchmark->unit) {
-    case UNIT_OF_TOKENS:
+    switch (r->counts) {
+    case COUNTS_SEQUENCES:
+        return 1;
+    case COUNTS_TOKENS:
         return 1 / r->sequence;
-    case UNIT_OF_STEPS:
+    case COUNTS_STEPS:
         return r->batch;
-    case UNIT_OF_BLOCKS: /* epochs if a block has fewer than an epoch has images, else images */
-        return block == NULL || !(block->count[EPOCH_COUNT] < UNET3D_IMAGES) ? 1
-               : images > 0                                                  ? images
-                                                                             : UNET3D_IMAGES;
-    case UNIT_OF_EPOCHS: /* what the log says if that is the data set, in samples or in batches */
-        return fabs(said / known - 1) < SAME_DATA_SET              ? said
-               : fabs(said / COCO_IMAGES - 1) < SAME_DATA_SET      ? said
-               : fabs(said * r->batch / known - 1) < SAME_DATA_SET ? said * r->batch
-                                                                   : known;
+    case COUNTS_BLOCKS: /* epochs if a block has fewer than an epoch has images, else images */
+        return block != NULL && block->count[EPOCH_COUNT] < images ? images : 1;
+    case COUNTS_EPOCHS: /* what the log says, in samples or in batches, if that is the data set */
+        return isnan(known) || fabs(said / known - 1) < SAME_DATA_SET ? said
+               : fabs(said * r->batch / known - 1) < SAME_DATA_SET    ? said * r->batch
+                                                                      : known;
     }
     return NAN;
 }
 
-/* Does training wait for an evaluation within a block? Then such blocks are longer. */
-static bool waits_for_evaluation(const struct mllog *m)
+static const json_t *find_benchmark(const struct mllog *m)
 {
-    struct blocks {
-        double n, ms, evaluating_ms;
-    } with = {0}, without = {0};
-    double start_ms = NAN, eval_ms = NAN, evaluating_ms = 0;
-    vec_each (const struct event, e, &m->events) {
-        if (e->key == BLOCK_START) {
-            start_ms = e->unix_ms;
-            evaluating_ms = 0;
-        } else if (e->key == EVAL_START) {
-            eval_ms = e->unix_ms;
-        } else if (e->key == EVAL_STOP && !isnan(eval_ms)) {
-            evaluating_ms += e->unix_ms - eval_ms;
-            eval_ms = NAN;
-        } else if (e->key == BLOCK_STOP && !isnan(start_ms)) {
-            struct blocks *b = evaluating_ms > 0 ? &with : &without;
-            b->n++;
-            b->ms += e->unix_ms - start_ms;
-            b->evaluating_ms += evaluating_ms;
-            start_ms = NAN;
-        }
-    }
-    /* Without one of the two kinds this is NaN. */
-    return with.ms / with.n - without.ms / without.n > with.evaluating_ms / with.n / 2;
+    const struct event *name = first_of(m, BENCHMARK), *start = first_of(m, RUN_START);
+    const json_t *b =
+        json_object_get(m->benchmarks, name == NULL || name->text == NULL ? "" : name->text);
+    const json_t *earlier = json_object_get(b, "earlier");
+    const double year = start == NULL ? NAN : 1970 + start->unix_ms / MS_A_YEAR;
+    return year < mllog_number(json_object_get(earlier, "before")) ? earlier : b;
 }
 
 static struct reading reading_of(const struct mllog *m)
 {
-    const struct event *name = first_of(m, BENCHMARK);
-    const struct benchmark *b =
-        name == NULL || name->text == NULL
-            ? NULL
-            : array_find(benchmarks, COUNT_OF(benchmarks), it, str_eq(it->name, name->text));
     const double batch = setting(m, BATCH), sequence = setting(m, SEQUENCE);
     struct reading r = {
-        .benchmark = b == NULL ? &other : b,
+        .benchmark = find_benchmark(m),
         .batch = batch >= 1 ? batch : NAN,
         .sequence = sequence >= 1 ? sequence : NAN,
+        .training = {.since_ms = NAN, .paused_ms = NAN, .epoch_ms = NAN},
         .evaluating_ms = NAN,
         .losses = {.at = NAN},
     };
+    const char *counts = json_string_value(json_object_get(r.benchmark, "counts"));
+    const int index = counts == NULL ? -1 : str_index(counts, counts_names, COUNT_OF(counts_names));
+    r.counts = index < 0 ? COUNTS_EPOCHS : (enum counts)index;
+    r.has_blocks = r.counts == COUNTS_STEPS || r.counts == COUNTS_BLOCKS;
     r.of_unit = samples_of_unit(m, &r);
-    r.training = (struct training){
-        .pauses = r.benchmark->unit != UNIT_OF_BLOCKS || waits_for_evaluation(m),
-        .since_ms = NAN,
-        .paused_ms = NAN,
-    };
+    const struct event *since = vec_find(&m->events, it, !isnan(it->count[SAMPLES_SINCE]));
+    r.first = fmax(benchmark_number(&r, "first") * r.of_unit, 0); /* 0 for NaN */
+    r.first = since == NULL ? r.first : since->count[SAMPLES_SINCE];
     return r;
 }
 
 /* How many samples training has seen; NaN: the event does not say it. */
 static double position_of(const struct reading *r, const struct event *e)
 {
-    if (r->benchmark->unit == UNIT_OF_BLOCKS) {
+    if (r->counts == COUNTS_BLOCKS) {
         return e->key == BLOCK_START ? e->count[FIRST_EPOCH_NUM] * r->of_unit : NAN;
     }
-    const enum counter usual = r->benchmark->unit == UNIT_OF_STEPS ? STEP_NUM : EPOCH_NUM;
-    const double count = e->count[SAMPLES_COUNT];
-    return isnan(count) ? e->count[usual] * r->of_unit : count;
+    const enum counter usual = r->counts == COUNTS_STEPS ? STEP_NUM : EPOCH_NUM;
+    const double count =
+        isnan(e->count[SAMPLES_COUNT]) ? e->count[SAMPLES_SINCE] : e->count[SAMPLES_COUNT];
+    const double at = (isnan(count) ? e->count[usual] * r->of_unit : count) - r->first;
+    if (r->counts != COUNTS_SEQUENCES) {
+        return at;
+    }
+    /* Logs of older rounds have the number of an epoch there, and all samples at their end. */
+    const bool is_end = e->key == TRAIN_SAMPLES && r->training.done_ms > 0;
+    return is_end ? e->value : at >= r->batch ? at : NAN;
 }
 
 /* A line stands for as many steps as its position moved, if they are whole. */
 static void add_step(struct reading *r, const struct event *e)
 {
     const double count = e->count[SAMPLES_COUNT], said = isnan(count) ? e->count[STEP] : count;
-    const bool is_tokens = r->benchmark->unit == UNIT_OF_TOKENS && r->sequence > 0;
+    const bool is_tokens = r->counts == COUNTS_TOKENS && r->sequence > 0;
     const double at = is_tokens ? said / r->sequence : said;
     const double moved = (at > r->before ? at - r->before : at) / r->batch; /* or of its block */
     const double n = fabs(moved - nearbyint(moved)) < 1e-6 && moved > 0 ? moved : 1;
@@ -368,42 +427,133 @@ static void add_step(struct reading *r, const struct event *e)
     r->seen += n;
 }
 
-/* The first basis that has a figure. */
-static void put_rate(struct reading *r, struct mllog_result *ret)
+/* ---- figures, and what speaks against them ---- */
+
+static struct claim claim_of(const struct reading *r, enum key key, enum view view)
 {
-    const enum unit unit = r->benchmark->unit;
-    const struct positions *const all = r->positions;
-    const struct positions *p = unit == UNIT_OF_STEPS || unit == UNIT_OF_BLOCKS ? &all[BLOCK_START]
-                                : all[EVAL_START].n_any > 0                     ? &all[EVAL_START]
-                                : all[BLOCK_STOP].n_any > 0                     ? &all[BLOCK_STOP]
-                                                            : &all[EVAL_ACCURACY];
-    if (r->steps >= WARMUP_STEPS && r->seconds > 0 && r->batch > 0) {
-        ret->basis = MLLOG_STEPS;
-        ret->rate = r->batch * r->steps / r->seconds;
-        ret->seconds = r->seconds;
-        ret->n = (size_t)r->steps;
-    } else if (!ret->has_evaluation && r->losses.ms.len >= MIN_LOSSES) {
-        ret->basis = MLLOG_LOSSES;
-        ret->n = r->losses.ms.len;
-        ret->rate = 1e3 / log_median(r->losses.ms.items, ret->n);
-    } else if (p->n_stalled > p->n) {
-        ret->refusal =
-            "its positions rise while it does not train: it evaluates after the training";
-    } else if (p->n > 0) {
-        ret->basis = MLLOG_POSITIONS;
-        ret->n = p->n;
-        ret->seconds = (p->last_ms - p->first_ms) / 1e3;
-        ret->rate = (p->last - p->first) / ret->seconds;
-    } else {
-        ret->refusal = p->n_any > 0
-                           ? "no training time: no start of an epoch or block before a position"
-                           : "no step times, no positions";
+    const struct positions *p = &r->positions[key];
+    const struct stretch *s = p->n > 1 ? &p->after[view] : &p->first;
+    const bool is_whole = p->n > 1 || (key != BLOCK_STOP && key != EPOCH_STOP); /* maybe a size */
+    const bool has_figure =
+        p->n > 0 && is_whole && p->n_stalled <= p->n && (view != CLEAN || s->n >= MIN_CLEAN);
+    return (struct claim){.basis = has_figure ? MLLOG_POSITIONS : MLLOG_NOTHING,
+                          .rate = 1e3 * s->samples / s->ms,
+                          .seconds = s->ms / 1e3,
+                          .fastest = r->has_blocks ? 0 : p->fastest,
+                          .n = p->n};
+}
+
+/* In the order in which they are preferred. Blocks of one kind show what an evaluation within does
+ * to the training: it may wait, or go on. */
+static void put_claims(struct reading *r, bool has_evaluation, struct claim ret[CLAIMS])
+{
+    const bool has_steps = r->steps >= WARMUP_STEPS && r->seconds > 0 && r->batch > 0;
+    const bool has_losses = !has_evaluation && r->losses.ms.len >= MIN_LOSSES;
+    ret[0] = (struct claim){.basis = has_steps ? MLLOG_STEPS : MLLOG_NOTHING,
+                            .rate = r->batch * r->steps / r->seconds,
+                            .seconds = r->seconds,
+                            .n = (size_t)r->steps};
+    ret[1] = (struct claim){
+        .basis = has_losses ? MLLOG_LOSSES : MLLOG_NOTHING, .seconds = NAN, .n = r->losses.ms.len};
+    ret[1].rate = has_losses ? 1e3 / log_median(r->losses.ms.items, r->losses.ms.len) : NAN;
+    const enum key usual[] = {EVAL_START, BLOCK_STOP, EVAL_ACCURACY, EPOCH_STOP, TRAIN_SAMPLES};
+    for (size_t i = 0; i < COUNT_OF(usual); i++) {
+        ret[2 + i] = claim_of(r, r->has_blocks ? BLOCK_START : usual[i],
+                              r->counts == COUNTS_BLOCKS && i < VIEWS ? (enum view)i : PAUSED);
     }
 }
+
+/* Does the rate give the samples of the log in its time? About all of them at least, and not many
+ * times as many, whatever of it was start, evaluation and other things. */
+static bool is_plausible(const struct reading *r, double rate)
+{
+    return r->most == 0 || (rate * r->most_ms / 1e3 >= r->most * LEAST_TIMES &&
+                            rate * r->most_busy_ms / 1e3 <= r->most * MOST_TIMES);
+}
+
+/* The rate that the log states, in samples of the job, if it lies between that of the claim and
+ * what that is with all that is not training; else NaN. It may be of one accelerator, or count
+ * tokens. */
+static double stated_of_job(const struct reading *r, const struct claim *c, double trainers,
+                            double stated)
+{
+    const double slowest = r->counts == COUNTS_BLOCKS ? c->rate : 1e3 * r->most / r->run_ms;
+    const double scales[] = {stated, stated * trainers, stated / r->sequence};
+    const double *scaled =
+        array_find(scales, COUNT_OF(scales), it,
+                   *it >= slowest * (1 - AGREES) && *it <= c->rate * (1 + AGREES));
+    return scaled == NULL ? NAN : *scaled;
+}
+
+/* What the log states, over its samples or in the middle: a part of an epoch may be stated too, and
+ * the first one has the warm-up. How far from the claim it is; infinite if it contradicts it. */
+static double put_stated(struct reading *r, const struct claim *c, double trainers, double *ret)
+{
+    const struct training *t = &r->training;
+    const size_t skipped = r->stated.len > 1;
+    const size_t n = r->stated.len - skipped;
+    double *s = r->stated.items + skipped;
+    *ret = NAN;
+    if (n == 0 || (t->epochs_ms > 0 && t->epochs_ms < t->done_ms * QUEUED)) {
+        return 0; /* or it is of epochs that are only queued */
+    }
+    const double mean = (double)n / array_sum(s, n, it, *it), middle = 1 / log_median(s, n);
+    *ret = stated_of_job(r, c, trainers, mean);
+    *ret = isnan(*ret) ? stated_of_job(r, c, trainers, middle) : *ret;
+    const double distance = isnan(*ret) ? INFINITY : fabs(log(*ret / c->rate));
+    *ret = isnan(*ret) ? mean : *ret;
+    return distance;
+}
+
+static void put_rate(struct reading *r, double trainers, struct mllog_result *ret)
+{
+    struct claim claims[CLAIMS];
+    put_claims(r, ret->has_evaluation, claims);
+    const struct claim *any = array_find(claims, CLAIMS, it, it->basis != MLLOG_NOTHING), *c = NULL;
+    double nearest = INFINITY;
+    for (size_t i = 0; i < CLAIMS && (r->counts == COUNTS_BLOCKS || c == NULL); i++) {
+        double stated;
+        if (claims[i].basis != MLLOG_NOTHING && is_plausible(r, claims[i].rate)) {
+            const double distance = put_stated(r, &claims[i], trainers, &stated);
+            if (distance < nearest || c == NULL) {
+                c = &claims[i];
+                ret->stated = stated;
+                nearest = distance;
+            }
+        }
+    }
+    if (any == NULL) {
+        const bool has_position = array_any(r->positions, KEY_COUNT, it, it->n_any > 0);
+        ret->refusal = has_position
+                           ? "no training time: no start of an epoch or block before a position"
+                           : "no step times, no positions";
+    } else if (c == NULL) {
+        ret->refusal = "its figure contradicts the length of its training";
+        ret->numbers =
+            xasprintf("%.6g %s/s by its events, but it has seen %.6g in %.6g s", any->rate,
+                      summary_unit_names[ret->unit], r->most, r->most_busy_ms / 1e3);
+    } else if (isnan(ret->stated) && c->fastest > c->rate * MOST_UNEVEN) {
+        ret->refusal = "its parts contradict each other: the events of some come before their end";
+        ret->numbers = xasprintf("%.6g %s/s by its events, and %.6g in one part", c->rate,
+                                 summary_unit_names[ret->unit], c->fastest);
+    } else if (isinf(nearest)) {
+        ret->refusal = "what it states is another figure";
+        ret->numbers = xasprintf("%.6g %s/s by its events, and it states %.6g", c->rate,
+                                 summary_unit_names[ret->unit], ret->stated);
+    } else {
+        ret->basis = c->basis;
+        ret->rate = c->rate;
+        ret->seconds = c->seconds;
+        ret->n = c->n;
+    }
+}
+
+/* ---- the events ---- */
 
 /* From each start to the stop after it. */
 static void add_evaluation(struct reading *r, const struct event *e, double *evaluation_s)
 {
+    r->evaluations += e->key == EVAL_START || e->key == EVAL_STOP;
     if (e->key == EVAL_START) {
         r->evaluating_ms = isnan(r->evaluating_ms) ? e->unix_ms : r->evaluating_ms;
     } else if (e->key == EVAL_STOP && !isnan(r->evaluating_ms)) {
@@ -415,21 +565,33 @@ static void add_evaluation(struct reading *r, const struct event *e, double *eva
 static void take(struct reading *r, const struct event *e, double t_s, struct mllog_result *ret)
 {
     const double at = position_of(r, e);
+    add_evaluation(r, e, &ret->evaluation_s);
+    if (e->stated > 0) {
+        *vec_push(&r->stated) = 1 / e->stated;
+    }
+    train(&r->training, e);
     if (e->key == TRACKED_STATS && e->value > 0) {
         add_step(r, e);
     } else if (e->key == TRAIN_LOSS) {
         add_loss(&r->losses, e->unix_ms, at);
     } else if (e->key == EVAL_ACCURACY) {
         r->losses.at = NAN;
-        const double loss = r->benchmark->goal.kind == GOAL_LOSS ? e->value : NAN;
-        ret->accuracy_last = r->benchmark->goal.kind == GOAL_ACCURACY ? e->value : NAN;
+        const double loss = ret->goal.kind == GOAL_LOSS ? e->value : NAN;
+        ret->accuracy_last = ret->goal.kind == GOAL_ACCURACY ? e->value : NAN;
         (void)evaluations_add(&ret->evaluations, t_s, ret->accuracy_last, loss); /* if in range */
     }
-    add_evaluation(r, e, &ret->evaluation_s);
-    train(&r->training, e);
     if (!isnan(at)) {
-        add_position(&r->positions[e->key], trained_ms(&r->training, e->unix_ms), at);
+        add_position(&r->positions[e->key], &r->training, e->unix_ms, at, r->evaluations);
+        const bool is_start = e->key == EPOCH_START || (e->key == BLOCK_START && !r->has_blocks);
+        const bool is_less = e->key == EPOCH_STOP || (e->key == TRAIN_SAMPLES && r->most > 0);
+        if (!is_start && !is_less && at > r->most) {
+            const double evaluating_s = fmax((e->unix_ms - r->evaluating_ms) / 1e3, 0);
+            r->most = at;
+            r->most_ms = 1e3 * t_s;
+            r->most_busy_ms = 1e3 * (t_s - fmax(ret->evaluation_s, 0) - evaluating_s);
+        }
     }
+    r->run_ms = 1e3 * t_s;
     evaluations_extend(&ret->evaluations, t_s);
 }
 
@@ -440,7 +602,30 @@ static int by_time(const void *a, const void *b)
     return order != 0 ? order : (x->order > y->order) - (x->order < y->order);
 }
 
-void mllog_conclude(struct mllog *m, struct mllog_result *ret)
+/* The target that the log names, or that of the benchmark. One that the first evaluation is above
+ * is to be fallen to. */
+static struct goal goal_of(const struct mllog *m, const struct reading *r)
+{
+    const double said = setting(m, TARGET), loss = benchmark_number(r, "loss");
+    const double known = isnan(loss) ? benchmark_number(r, "accuracy") : loss;
+    const double value = isnan(said) ? known : said;
+    const bool falls = isnan(said) ? !isnan(loss) : setting(m, EVAL_ACCURACY) > said;
+    return (struct goal){isnan(value) ? GOAL_NONE
+                         : falls      ? GOAL_LOSS
+                                      : GOAL_ACCURACY,
+                         isnan(value) ? 0 : value};
+}
+
+static enum summary_unit unit_of(const struct reading *r)
+{
+    const char *name = json_string_value(json_object_get(r->benchmark, "unit"));
+    const int unit = name == NULL ? -1 : str_index(name, summary_unit_names, SUMMARY_UNIT_COUNT);
+    return unit >= 0                                 ? (enum summary_unit)unit
+           : r->benchmark == NULL && r->sequence > 0 ? UNIT_SEQUENCES
+                                                     : UNIT_SAMPLES;
+}
+
+void mllog_conclude(struct mllog *m, double trainers, struct mllog_result *ret)
 {
     array_sort(m->events.items, m->events.len, sizeof(*m->events.items), by_time);
     const struct event *start = first_of(m, RUN_START), *stop = first_of(m, RUN_STOP);
@@ -448,15 +633,17 @@ void mllog_conclude(struct mllog *m, struct mllog_result *ret)
     *ret = (struct mllog_result){
         .batch = r.batch,
         .rate = NAN,
-        .unit = r.benchmark->sample,
-        .parameters = r.benchmark->parameters,
-        .sequence = r.benchmark->sequence,
-        .goal = r.benchmark->goal,
+        .stated = NAN,
+        .unit = unit_of(&r),
+        .parameters = fmax(benchmark_number(&r, "parameters"), 0), /* 0 for NaN */
+        .sequence = fmax(benchmark_number(&r, "sequence"), 0),
+        .goal = goal_of(m, &r),
         .seconds = NAN,
         .has_evaluation = first_of(m, EVAL_START) != NULL,
         .evaluation_s = NAN,
         .accuracy_last = NAN,
         .status = stop == NULL ? NULL : stop->text,
+        .refusal = json_string_value(json_object_get(r.benchmark, "refused")),
     };
     if (m->events.len == MLLOG_EVENTS_MAX) {
         ret->refusal = "the log has too many MLPerf events";
@@ -469,7 +656,10 @@ void mllog_conclude(struct mllog *m, struct mllog_result *ret)
                 take(&r, e, (e->unix_ms - start->unix_ms) / 1e3, ret);
             }
         }
-        put_rate(&r, ret);
+        if (ret->refusal == NULL) {
+            put_rate(&r, trainers, ret);
+        }
     }
     vec_done(&r.losses.ms);
+    vec_done(&r.stated);
 }

@@ -29,9 +29,11 @@ enum mllog_basis { MLLOG_NOTHING, MLLOG_STEPS, MLLOG_LOSSES, MLLOG_POSITIONS };
 
 struct mllog_result {
     enum mllog_basis basis;
-    const char *refusal; /* why there is no throughput; static; NULL: there is one */
+    const char *refusal; /* why there is no throughput; borrowed; NULL: there is one */
+    char *numbers;       /* the two figures that contradict each other; owned; NULL */
     double batch;        /* of the job: samples a step; NaN: unknown */
     double rate;         /* of the job, a second: `unit` */
+    double stated;       /* the same as the log states it, which agrees; NaN: it does not */
     enum summary_unit unit;
     double seconds;      /* that it was measured over; NaN for losses */
     size_t n;            /* steps, pairs of losses or positions that it follows from */
@@ -39,9 +41,9 @@ struct mllog_result {
     double evaluation_s; /* that all of them took; NaN: unknown */
     struct evaluations evaluations;
     double parameters, sequence; /* of a language model, all of it trained; 0: another */
-    struct goal goal;            /* that MLPerf sets for the benchmark; of two none */
+    struct goal goal;            /* of the log, or that MLPerf sets; of two none */
     double accuracy_last;        /* NaN: unknown */
     const char *status;          /* "success", "aborted"; borrowed; NULL: unknown */
 };
-/* Of the whole log; borrows from `m`. */
-void mllog_conclude(struct mllog *m, struct mllog_result *ret);
+/* Of the whole log; borrows from `m`. `trainers`: the log may state the rate of one of so many. */
+void mllog_conclude(struct mllog *m, double trainers, struct mllog_result *ret);

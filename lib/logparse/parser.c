@@ -57,6 +57,7 @@ void log_parser_free(struct log_parser *p)
     }
     log_matcher_free(p->matcher);
     mllog_free(p->mllog);
+    free(p->mlperf.numbers);
     log_signs_free(p->signs);
     log_reading_done(&p->reading);
     vec_done(&p->ranks);
@@ -656,7 +657,7 @@ void log_parser_end(struct log_parser *p, int64_t t_ns)
         log_lines_end(&p->streams[i]);
     }
     if (p->mllog != NULL) {
-        mllog_conclude(p->mllog, &p->mlperf);
+        mllog_conclude(p->mllog, (double)p->params.trainers, &p->mlperf);
         if (p->mlperf.refusal == NULL &&
             !(p->mlperf.rate >= MIN_RATE && p->mlperf.rate <= MAX_RATE)) {
             p->mlperf.refusal = "its throughput is out of range";

@@ -92,7 +92,9 @@ void log_reading_format(const struct log_reading *r, struct buf *out)
         buf_printf(out, "%snot read %llu", separator, (unsigned long long)(r->n_lines - r->n_read));
     }
     buf_printf(out, "\n  verdict: %.6g %s/s", r->rate, r->unit);
-    if (r->witness == LOG_WITNESS_AGREES) {
+    if (r->witness == LOG_WITNESS_AGREES && isnan(r->pace)) {
+        buf_puts(out, "; the log states the same");
+    } else if (r->witness == LOG_WITNESS_AGREES) {
         buf_printf(out, "; by the arrival of its lines %.6g %s/s: they agree", r->pace, r->unit);
     }
     buf_printf(out, "%s%s\n", r->why == NULL ? "" : "; ", r->why == NULL ? "" : r->why);

@@ -42,7 +42,7 @@ struct log_reading {
     enum log_verdict verdict;
     enum log_witness witness;
     double rate; /* units/s, as stated; NaN: none */
-    double pace; /* units/s, by the arrival of lines; NaN: none */
+    double pace; /* units/s, by the arrival of lines; NaN: none, or the log states it */
     /* Units of a step, or of a line that numbers no step, by rate and pace, of one process; and
      * the standard error, as a part of it. NaN: no pace. They are not stored. */
     double step_units, step_error;

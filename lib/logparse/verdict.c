@@ -327,13 +327,36 @@ static void heed_starts(struct log_parser *p)
     }
 }
 
+/* The second witness of a log of MLPerf is the throughput that it states. */
+static void conclude_mlperf(const struct mllog_result *m, struct log_reading *r)
+{
+    if (m->numbers != NULL) {
+        decide(r, LOG_VERDICT_WITHHELD, xasprintf("%s: %s", m->refusal, m->numbers));
+    } else if (m->refusal == NULL) {
+        r->rate = m->rate;
+        r->unit = summary_unit_names[m->unit];
+        if (isnan(m->stated)) {
+            r->witness = LOG_WITNESS_NONE;
+            decide(r, LOG_VERDICT_ONE_WITNESS,
+                   xstrdup("one witness: the log states no throughput"));
+        } else {
+            r->witness = LOG_WITNESS_AGREES;
+            decide(r, LOG_VERDICT_AGREES, NULL);
+        }
+    }
+}
+
 void log_conclude(struct log_parser *p)
 {
     struct log_reading *r = &p->reading;
     struct log_result result;
     r->n_lines = p->n_lines;
     r->rate = r->pace = r->step_units = r->step_error = NAN;
-    if (p->mllog != NULL || log_lines_result(p, &result) < 0) {
+    if (p->mllog != NULL) {
+        conclude_mlperf(&p->mlperf, r);
+        return;
+    }
+    if (log_lines_result(p, &result) < 0) {
         return;
     }
     r->rate = result.rate;

@@ -6,8 +6,8 @@ import math
 import cli
 
 
-def log(batch=64, step_s=2.0, status="success", evaluates=True, has_steps=True, n=12, name="bench", qualities=()):
-    """The events of a run of `n` blocks of one step each."""
+def log(batch=64, step_s=2.0, status="success", evaluates=True, has_steps=True, n=12, name="bench", qualities=(), states=None):
+    """The events of a run of `n` blocks of one step each. `states`: the throughput that it states."""
     lines, ms = [], 1700000000000
 
     def put(key, value, metadata):
@@ -22,6 +22,8 @@ def log(batch=64, step_s=2.0, status="success", evaluates=True, has_steps=True, 
         if has_steps:
             put("tracked_stats", {"train_step_time": step_s}, {"samples_count": (i + 1) * batch})
         put("block_stop", None, {"samples_count": (i + 1) * batch})
+    if states:
+        put("throughput", states, {})
     if evaluates:
         put("eval_start", None, {"samples_count": n * batch})
         put("eval_stop", None, {"samples_count": n * batch})
@@ -206,7 +208,7 @@ class Mlperf(cli.CliCase):
         self.entry("Acme", "cpus", "2.0", [log()] * 3, per_node="0")
         found, document = self.runs()
         self.assertEqual([("Acme", "8 16")], found)
-        self.assertEqual({"the log has no MLPerf events": 3, "the number of accelerators is unknown": 3,
+        self.assertEqual({"the log has no MLPerf events": 3, "the system has no accelerators": 3,
                           "aborted: the run did not reach its target": 1,
                           "this copy of the round lacks the log, which other sizes have": 1}, document["logsRefused"])
         self.assertEqual((4, 2, 4), tuple(document[k] for k in ("entries", "entriesStored", "logsRead")))
@@ -219,6 +221,27 @@ class Mlperf(cli.CliCase):
                          [t["error"] for t in large["trials"] if t["error"]])
         self.assertIn("2/3", self.ctl("results", run["run"], "--store", self.store).stdout)
         self.assertIn("aborted", self.ctl("logs", run["run"], "--point", "0", "--trial", "2", "--store", self.store).stdout)
+
+    def test_a_log_that_states_another_throughput(self):
+        self.entry("Acme", "1xA", 1, [log(states=32), log(states=4), log(states=20), log()])
+        done = self.load()
+        self.assertIn("3 logs count, 1 do not:\n1 log: what it states is another figure\n", done.stdout)
+        self.assertIn("result_2.txt: what it states is another figure: 32 samples/s by its events, and it states 20\n", done.stderr)
+        run = self.runs()[1]["runs"][0]["run"]
+        result = self.ctl("results", run, "--store", self.store, "-o", "json").stdout
+        for verdict, n in (("Agrees", 2), ("Withheld", 1), ("OneWitness", 1)):
+            self.assertEqual(n, result.count(f'"verdict": "{verdict}"'), verdict)
+        self.assertIn("one witness: the log states no throughput", result)
+        name = self.ctl("export", run, "--store", self.store).stdout.split()[1]
+        self.ctl("import", name, "--dry-run", "--store", self.store)
+
+    def test_a_round_of_hpc(self):
+        for scaling in ("strong", "weak"):
+            self.entry("Acme", "1xA", 1, [log(name="cosmoflow")] * 2, benchmark=f"{scaling}/cosmoflow")
+        found, document = self.runs()
+        self.assertEqual([("Acme", "8")], found)
+        self.assertEqual("cosmoflow", document["runs"][0]["benchmark"])
+        self.assertEqual({"weak: each log is of one of several trainings that share the system": 2}, document["logsRefused"])
 
     def test_names(self):
         self.entry("Acme", "1xA", 1, [log()])
