@@ -308,7 +308,7 @@ struct reading {
     enum counts counts;
     double batch, sequence; /* NaN: unknown */
     double of_unit;         /* samples of one that the benchmark counts; NaN: unknown */
-    double first;           /* the position where nothing is trained yet */
+    double first, least;    /* the position where nothing is trained yet, and the least after it */
     struct training training;
     double seen, steps, seconds, before; /* of step times: the last is a position */
     double evaluating_ms;                /* since when; NaN: it does not evaluate */
@@ -351,8 +351,8 @@ static double samples_of_unit(const struct mllog *m, const struct reading *r)
         return 1 / r->sequence;
     case COUNTS_STEPS:
         return r->batch;
-    case COUNTS_BLOCKS: /* epochs if a block has fewer than an epoch has images, else images */
-        return block != NULL && block->count[EPOCH_COUNT] < images ? images : 1;
+    case COUNTS_BLOCKS: /* images if a block has those of whole epochs, else epochs */
+        return block != NULL && fmod(block->count[EPOCH_COUNT], images) > 0 ? images : 1;
     case COUNTS_EPOCHS: /* what the log says, in samples or in batches, if that is the data set */
         return isnan(known) || fabs(said / known - 1) < SAME_DATA_SET ? said
                : fabs(said * r->batch / known - 1) < SAME_DATA_SET    ? said * r->batch
@@ -390,6 +390,7 @@ static struct reading reading_of(const struct mllog *m)
     const struct event *since = vec_find(&m->events, it, !isnan(it->count[SAMPLES_SINCE]));
     r.first = fmax(benchmark_number(&r, "first") * r.of_unit, 0); /* 0 for NaN */
     r.first = since == NULL ? r.first : since->count[SAMPLES_SINCE];
+    r.least = fmax(r.batch, setting(m, TRAIN_SAMPLES) / 100); /* the other one for NaN */
     return r;
 }
 
@@ -406,9 +407,9 @@ static double position_of(const struct reading *r, const struct event *e)
     if (r->counts != COUNTS_SEQUENCES) {
         return at;
     }
-    /* Logs of older rounds have the number of an epoch there, and all samples at their end. */
+    /* Logs of older rounds number epochs or steps there, and have all samples at their end. */
     const bool is_end = e->key == TRAIN_SAMPLES && r->training.done_ms > 0;
-    return is_end ? e->value : at >= r->batch ? at : NAN;
+    return is_end ? e->value : isnan(count) && !(at >= r->least) ? NAN : at;
 }
 
 /* A line stands for as many steps as its position moved, if they are whole. */
@@ -648,8 +649,8 @@ void mllog_conclude(struct mllog *m, double trainers, struct mllog_result *ret)
     if (m->events.len == MLLOG_EVENTS_MAX) {
         ret->refusal = "the log has too many MLPerf events";
     } else if (start == NULL) {
-        ret->refusal =
-            m->events.len > 0 ? "the log has no run_start" : "the log has no MLPerf events";
+        ret->refusal = m->events.len > 0 ? "the log has no run_start"
+                                         : "the log has no events in the form of MLPerf since v0.7";
     } else {
         vec_each (const struct event, e, &m->events) {
             if (e->unix_ms >= start->unix_ms && !(stop != NULL && e->unix_ms > stop->unix_ms)) {

@@ -272,7 +272,7 @@ TEST(what_is_refused)
     static const struct {
         const char *events, *refusal;
     } refused[] = {
-        {"", "the log has no MLPerf events"},
+        {"", "the log has no events in the form of MLPerf since v0.7"},
         {OF("bert", "32"), "the log has no run_start"},
         {"0 block_start\n", "the log has no run_start"},
         {RUN "0 block_start\n1 block_stop\n", "no step times, no positions"},
@@ -282,6 +282,10 @@ TEST(what_is_refused)
         {OF("bert", "32") RUN FIVE_SLOW STEP("2") STEP("2") STEP("2") STEP("2"),
          "no step times, no positions"},
         {RUN FIVE_SLOW FIVE_SLOW, "no step times, no positions"},
+        /* steps, which are no sequences */
+        {OF("bert", "32") "0 train_samples 60000\n" RUN
+                          "0 block_start\n9 eval_start {\"epoch_num\":500}\n",
+         "no step times, no positions"},
     };
     for (size_t i = 0; i < N_ROWS(refused); i++) {
         struct mllog *m = mllog_new();
@@ -357,7 +361,7 @@ TEST(lines_that_are_no_events)
         mllog_line(m, lines[i], strlen(lines[i]));
     }
     mllog_conclude(m, 1, &r);
-    assert_string_equal(r.refusal, "the log has no MLPerf events");
+    assert_string_equal(r.refusal, "the log has no events in the form of MLPerf since v0.7");
     static const char prefixed[] = "[3] 17: :::MLLOG {\"time_ms\": 17, \"key\": \"run_start\"}";
     mllog_line(m, prefixed, strlen(prefixed));
     mllog_conclude(m, 1, &r);
