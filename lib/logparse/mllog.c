@@ -170,6 +170,7 @@ struct training {
     double done_ms;
     double since_ms, paused_ms; /* NaN: off; not paused */
     double pauses_ms;           /* all that ended */
+    double block_ms;            /* the last start of one */
     double epoch_ms, epochs_ms; /* since when the epoch lasts, NaN: none; all that ended */
 };
 
@@ -191,6 +192,10 @@ static void train(struct training *t, const struct event *e)
             return;
         }
     }
+    if (e->key == BLOCK_STOP && t->block_ms == e->unix_ms && t->since_ms < e->unix_ms) {
+        return; /* the next block has begun in the same millisecond */
+    }
+    t->block_ms = e->key == BLOCK_START ? e->unix_ms : t->block_ms;
     t->in_block =
         e->key == BLOCK_START ? t->in_block || !is_on : t->in_block && e->key != BLOCK_STOP;
     switch (e->key) {

@@ -139,6 +139,9 @@ static const struct row {
     {"one that goes on counts from where it begins", OF("bert", "32") RUN "0 block_start {\"train_samples_since_beginning\":99000}\n"
      "10 eval_start {\"train_samples_since_beginning\":99500}\n12 eval_stop\n12 block_start\n22 eval_start {\"train_samples_since_beginning\":100000}\n",
      MLLOG_POSITIONS, 50, 2, true},
+    {"a block may begin before the one before it ends, in the same millisecond", OF("flux1", "32") RUN "0 block_start\n10 block_start\n10 block_stop {\"samples_count\":100}\n"
+     "20 block_stop {\"samples_count\":200}\n20 block_start\n30 block_stop {\"samples_count\":300}\n",
+     MLLOG_POSITIONS, 10, 3, false},
     {"an unknown benchmark has the data set of its log", OF("cosmoflow", "32") "0 train_samples 5000\n" RUN "0 epoch_start\n10 eval_start {\"epoch_num\":1}\n"
      "11 eval_stop\n11 epoch_stop\n11 epoch_start\n21 eval_start {\"epoch_num\":2}\n",
      MLLOG_POSITIONS, 500, 2, true},
