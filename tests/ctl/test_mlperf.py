@@ -235,6 +235,13 @@ class Mlperf(cli.CliCase):
         name = self.ctl("export", run, "--store", self.store).stdout.split()[1]
         self.ctl("import", name, "--dry-run", "--store", self.store)
 
+    def test_events_are_of_the_whole_job(self):
+        """An efficiency above 1 is no matter of a rule's scope."""
+        for nodes, step_s in ((1, 2.0), (2, .5)):
+            self.entry("Acme", f"{nodes}xA", nodes, [log(step_s=step_s)] * 3)
+        message, = [w["message"] for w in self.result(self.runs()[1]["runs"][0])["warnings"] if w["code"] == "EfficiencyAboveOne"]
+        self.assertNotIn("scope", message)
+
     def test_a_round_of_hpc(self):
         for scaling in ("strong", "weak"):
             self.entry("Acme", "1xA", 1, [log(name="cosmoflow")] * 2, benchmark=f"{scaling}/cosmoflow")
