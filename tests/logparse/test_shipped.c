@@ -165,6 +165,8 @@ static const struct line_row lines[] = {
      BATCH * 150.25, NONE, 1000, 0.125, NONE, SAMPLES, STEP, EACH},
     {"lightning", "Epoch 2: 100%|\xe2\x96\x88\xe2\x96\x88| 10/10 [00:20<00:00,  2.00s/it, loss=1.5, v_num=3]",
      BATCH / 2.0, 2, 10, 1.5, NONE, SAMPLES, STEP, EACH},
+    {"lightning", "Epoch 0/2  ━━━━━━━━━━━━━━━━━━━━ 100/100 0:00:01 • 0:00:00 54.86it/s v_num: 3.000 train_loss: 1.250",
+     BATCH * 54.86, NONE, NONE, 1.25, NONE, SAMPLES, SUMMARY, EACH},
     /* Hugging Face Trainer */
     {"hf-trainer", "{'train_runtime': 123.4567, 'train_samples_per_second': 405.012, 'train_steps_per_second': 12.657, 'train_loss': 1.234, 'epoch': 3.0}",
      405.012, NONE, NONE, 1.234, NONE, SAMPLES, SUMMARY, JOB},
