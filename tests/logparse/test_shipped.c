@@ -167,6 +167,8 @@ static const struct line_row lines[] = {
      BATCH / 2.0, 2, 10, 1.5, NONE, SAMPLES, STEP, EACH},
     {"lightning", "Epoch 0/2  ━━━━━━━━━━━━━━━━━━━━ 100/100 0:00:01 • 0:00:00 54.86it/s v_num: 3.000 train_loss: 1.250",
      BATCH * 54.86, NONE, NONE, 1.25, NONE, SAMPLES, SUMMARY, EACH},
+    {"word-language-model", "| epoch   1 |    25/  360 batches | lr 20.00 | ms/batch 250.00 | loss  7.18 | ppl  1312.06",
+     BATCH / 0.25, 0.25, 25, 7.18, NONE, SAMPLES, STEP, REPLICA},
     /* Hugging Face Trainer */
     {"hf-trainer", "{'train_runtime': 123.4567, 'train_samples_per_second': 405.012, 'train_steps_per_second': 12.657, 'train_loss': 1.234, 'epoch': 3.0}",
      405.012, NONE, NONE, 1.234, NONE, SAMPLES, SUMMARY, JOB},
