@@ -192,7 +192,7 @@ static const char *const questions[QUESTION_COUNT] = {
     [IS_EVALUATION_AT] = "(?<![a-z\\d_./-])[\\d_./-]*" EVALUATE "[_./-][\\w./-]*[ \\t\"':=]{0,5}$",
     [NAMES_EVALUATION] = "(?<![a-z])" EVALUATE "(?![a-z])",
     [IS_PREPARATION] = "^(?-i:" PREPARE "[^\\[]*\\[.*|(?![^\\[]*rain)[^\\[]*\\[.* examples/s|"
-                       "[^\\[]*\\[.*\\d{5}(?:\\.\\d*)?it/s)\\]$",
+                       "[^\\[]*\\[.*\\d{5}(?:\\.\\d*)?it/s)\\] *$",
     [IS_EACH] = "(\\bper|_per|/)[-_ ]*(gpu|device|worker|rank|replica|process|chip)s?(?![a-z])",
     [IS_JOB] = "(?<![a-z])(total|global|aggregate|overall|all)[-_: ]*([\\d.,]+ *)?(throughput|"
                "speed|" THINGS "[-_ ]*(/|per))|/ *s(ec(ond)?s?)?[ ([]+(in )?(total|global|"
@@ -239,7 +239,8 @@ bool log_is_evaluation_at(struct log_matcher *m, const char *line, size_t at)
 
 bool log_is_preparation(struct log_matcher *m, const char *line, size_t len)
 {
-    return len > 0 && line[len - 1] == ']' && is(m, IS_PREPARATION, line, len);
+    const char last = len > 0 ? line[len - 1] : '\0'; /* blanks cover a longer bar of before */
+    return (last == ']' || last == ' ') && is(m, IS_PREPARATION, line, len);
 }
 
 bool log_names_evaluation(struct log_matcher *m, const char *text)

@@ -172,6 +172,7 @@ TEST(evaluations_and_preparation_by_their_words)
     };
     static const char *const preparations[] = {
         "Map: 100%|##| 51760/51760 [00:05<00:00, 9876.5 examples/s]",
+        "Map: 100%|##| 128/128 [00:00<00:00, 952.51 examples/s]  ", /* over a longer bar */
         "Generating train split: 100%|##| 10/10 [00:05<00:00, 21834.1 examples/s]",
         "Saving the dataset (1/1 shards): 100%|##| 10/10 [00:05<00:00, 21834.1 examples/s]",
         "Adding EOS to train dataset: 100%|##| 10/10 [00:05<00:00, 2183.1 examples/s]",
