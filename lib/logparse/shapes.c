@@ -77,20 +77,6 @@ static void shape_done(struct shape *g)
     buf_done(&g->last);
 }
 
-/* Makes room: the shapes of one line go. */
-static void drop_singles(struct shapes *s)
-{
-    size_t n = 0;
-    vec_each (struct shape, g, &s->list) {
-        if (g->n > 1) {
-            s->list.items[n++] = *g;
-        } else {
-            shape_done(g);
-        }
-    }
-    s->list.len = n;
-}
-
 static void on_line(void *ctx, uint64_t number, const char *line, size_t len)
 {
     struct shapes *s = ctx;
@@ -102,19 +88,18 @@ static void on_line(void *ctx, uint64_t number, const char *line, size_t len)
     struct shape *g = vec_find(&s->list, it, it->hash == hash);
     if (g != NULL) {
         g->n++;
+        g->last_number = number;
         g->second = g->second != NULL ? g->second : xstrndup(line + prefix, len - prefix);
         buf_clear(&g->last);
         buf_append(&g->last, line + prefix, len - prefix);
         return;
     }
-    if (s->list.len == MAX_SHAPES) {
-        drop_singles(s);
+    if (s->list.len == MAX_SHAPES) { /* it has no end: the later lines count */
+        vec_done_each(&s->list, shape_done);
     }
-    if (s->list.len < MAX_SHAPES) {
-        *vec_push(&s->list) =
-            (struct shape){hash, 1,      number, n_numbers, is_preparation, xstrndup(line, len),
-                           len,  prefix, NULL,   BUF_INIT};
-    }
+    *vec_push(&s->list) = (struct shape){
+        hash, 1,      number, 0,       n_numbers, is_preparation, xstrndup(line, len),
+        len,  prefix, NULL,   BUF_INIT};
 }
 
 void shapes_read(struct shapes *s, struct log_matcher *m, const char *text, size_t len)
@@ -125,9 +110,6 @@ void shapes_read(struct shapes *s, struct log_matcher *m, const char *text, size
 
 void shapes_done(struct shapes *s)
 {
-    vec_each (struct shape, g, &s->list) {
-        shape_done(g);
-    }
-    vec_done(&s->list);
+    vec_done_each(&s->list, shape_done);
     buf_done(&s->text);
 }

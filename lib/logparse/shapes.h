@@ -11,7 +11,8 @@
 #include "logparse/pattern.h"
 
 struct shape {
-    uint64_t hash, n, number; /* the number of lines, and the number of the first one, from 1 */
+    uint64_t hash, n;             /* the number of lines */
+    uint64_t number, last_number; /* of the first line, from 1, and of the last one if n > 1 */
     unsigned n_numbers;
     bool is_preparation; /* bars of the preparation of data have one shape */
     char *line;          /* the first one; owned */

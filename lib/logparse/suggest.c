@@ -26,7 +26,6 @@ struct candidate {
     bool is_mean;
     unsigned score; /* 0 if it is in doubt */
     char *pattern;  /* owned */
-    char *value;    /* the number in the group's first line; owned */
 };
 
 struct output {
@@ -97,19 +96,24 @@ static void put_pattern(struct buf *out, const char *line, const struct piece *p
     }
 }
 
+static bool matches(struct log_matcher *m, const char *text, const char *line, size_t len,
+                    struct log_match *ret)
+{
+    struct log_pattern *pattern = NULL;
+    size_t offset;
+    const bool does = log_pattern_new(text, &pattern, &offset, NULL) == 0 &&
+                      log_matcher_run(m, pattern, line, len, ret) > 0;
+    log_pattern_free(pattern);
+    return does;
+}
+
 /* Does the pattern take these very numbers out of the line? */
 static bool takes(struct log_matcher *m, const char *text, const char *line, size_t len,
                   const struct piece *pieces, size_t n)
 {
-    struct log_pattern *pattern = NULL;
     struct log_match match;
-    size_t offset;
-    const bool is_found = log_pattern_new(text, &pattern, &offset, NULL) == 0 &&
-                          log_matcher_run(m, pattern, line, len, &match) > 0;
-    const bool is_so =
-        is_found && array_all(pieces, n, it, match.text[it->group] == line + it->number);
-    log_pattern_free(pattern);
-    return is_so;
+    return matches(m, text, line, len, &match) &&
+           array_all(pieces, n, it, match.text[it->group] == line + it->number);
 }
 
 /* Owned; NULL if no pattern takes these numbers and no others. */
@@ -190,7 +194,6 @@ static void add_candidate(struct output *o, const struct shape *g, const struct 
             .is_mean = f->is_mean,
             .score = sure == 0 ? 0 : sure + (unsigned)n_pieces - 1,
             .pattern = pattern,
-            .value = xstrndup(g->line + g->prefix + f->piece.number, f->piece.number_len),
         };
     }
 }
@@ -370,7 +373,6 @@ static void output_done(struct output *o)
 {
     vec_each (struct candidate, c, &o->list) {
         free(c->pattern);
-        free(c->value);
     }
     vec_done(&o->list);
     shapes_done(&o->shapes);
@@ -522,6 +524,19 @@ static void put_found(const struct log_guess *guess, struct buf *out)
                guess->n_lines == 1 ? "" : "s", guess->rate, summary_unit_names[guess->unit]);
 }
 
+/* Appends "if 5760 in line 37 ", of the last line of the group: that of the first may be 0. */
+static void put_last(const struct output *o, const struct candidate *c, struct buf *out)
+{
+    const struct shape *g = c->group;
+    struct log_match match;
+    const bool is_last = g->n > 1 && matches(o->m, c->pattern, g->last.data, g->last.len, &match);
+    if (is_last || matches(o->m, c->pattern, g->line + g->prefix, g->len - g->prefix, &match)) {
+        buf_printf(out, "if %.*s in line %llu ", (int)match.len[c->meaning->group],
+                   match.text[c->meaning->group],
+                   (unsigned long long)(is_last ? g->last_number : g->number));
+    }
+}
+
 /* What may be measured of an output of which no line states a rate that is known. */
 static void put_likely(const struct output *o, struct buf *out)
 {
@@ -541,7 +556,8 @@ static void put_likely(const struct output *o, struct buf *out)
                   : c->meaning->group == LOG_RATE ? "no number has a known unit; "
                                                   : "it is not known what took its time; ");
     if (c->meaning != &by_time) {
-        buf_printf(out, "if %s in line %llu %s, ", c->value, (unsigned long long)c->group->number,
+        put_last(o, c, out);
+        buf_printf(out, "%s, ",
                    is_position                     ? "counts samples"
                    : c->meaning->group == LOG_RATE ? "is the samples a second"
                    : is_of_epoch(c)                ? "is the time of an epoch of N samples"

@@ -322,7 +322,7 @@ class Try(cli.CliCase):
     def test_a_position_may_count_samples(self):
         said, rule, _ = self.fake("[{i}0/4000] loss {loss:.3f}", steps=20, code=1)
         self.assertIsNone(rule)
-        self.assertIn("in line 1 counts samples, write in the system:\n"
+        self.assertIn("in line 20 counts samples, write in the system:\n"
                       "  log: {lines: [{kind: Step, aggregate: Median, from: TimeStamps, each: 1, pattern: ", said)
         self.assertIn("if it counts steps, leave out 'each: 1'\n", said)
 

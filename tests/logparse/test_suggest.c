@@ -193,7 +193,7 @@ TEST(groups_of_lines)
         /* a number with a name that rises steadily numbers the steps */
         {"run # took 250 ms", "it reads 30 lines, 128 samples/s", 1},
         {"run 7 took 250 ms",
-         "it is not known what took its time; if 250 in line 1 is the time of a "
+         "it is not known what took its time; if 250 in line 30 is the time of a "
          "step, write",
          1},
         {"Run #/30",
@@ -203,16 +203,16 @@ TEST(groups_of_lines)
          1},
         {"iteration #: .250 seconds", "it reads 30 lines, 128 samples/s", 1},
         {"epoch # took 250 ms",
-         "if 250 in line 1 is the time of an epoch of N samples, write in the system:\n  log: "
+         "if 250 in line 30 is the time of an epoch of N samples, write in the system:\n  log: "
          "{lines: [{kind: Epoch, each: N, pattern: 'epoch +[-+.,:\\w]+? +took +(?<time_ms>) "
          "+ms\\b'}]}\n",
          1},
-        {"Epoch # in 3.04 sec", "if 3.04 in line 1 is the time of an epoch of N samples", 1},
+        {"Epoch # in 3.04 sec", "if 3.04 in line 30 is the time of an epoch of N samples", 1},
         /* the numbers of a tensor are nothing */
         {"=====  tensor([1, 0, 1])", "no line has a number that could be a figure", 1},
         /* a position of steps or of samples */
         {"Train Epoch: 1 [#/6400 (1%)]\tLoss: 2.3",
-         "if 0 in line 1 counts samples, write in the system:\n  log: {lines: [{kind: Step, "
+         "if 4640 in line 30 counts samples, write in the system:\n  log: {lines: [{kind: Step, "
          "aggregate: Median, from: TimeStamps, each: 1, pattern: '^Train +Epoch: +[-+.,:\\w]+? "
          "+\\[(?<step>)/'}]}\nif it "
          "counts steps, leave out 'each: 1'\n",
@@ -223,7 +223,7 @@ TEST(groups_of_lines)
          1},
         /* a time with a unit is no rate */
         {"0.250 s",
-         "if 0.250 in line 1 is the time of a step, write in the system:\n  log: {lines: "
+         "if 0.250 in line 30 is the time of a step, write in the system:\n  log: {lines: "
          "[{kind: Step, pattern: '(?<step_s>) +s\\b'}]}\n",
          1},
         /* a duration before the rate */
