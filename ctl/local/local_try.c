@@ -252,7 +252,8 @@ static void learn_rule(struct lesson *l)
     const struct log_rule *rule = seen->def->spec->systems.items[0].log;
     l->is_own = seen->has_figure && (rule == NULL || log_rule_is_unnamed(rule));
     for (uint32_t i = 0; !seen->has_figure && i < seen->n && l->rule.text.len == 0; i++) {
-        (void)try_find_rule(seen, &seen->list[i], &l->rule.text); /* it may find none */
+        const uint64_t n_lines = try_find_rule(seen, &seen->list[i], INT64_MAX, &l->rule.text);
+        l->rule.is_summary = seen->is_whole && n_lines == 1;
     }
     read_again(l, &l->one);
 }

@@ -168,13 +168,15 @@ void try_learn_warmup(const struct try_trial *one, struct try_rule *rule, struct
     const int64_t warmup_steps = one->def->spec->warmup_steps;
     const struct log_rule *own = one->def->spec->systems.items[0].log;
     const struct try_output *r = one->first;
+    if (r != NULL && r->line->kind == LOG_KIND_SUMMARY) {
+        buf_puts(said, "warm-up: it is in the figure: the line is of the whole run\n");
+    }
     if (r == NULL || r->line->kind != LOG_KIND_STEP) {
         return;
     }
     const int64_t lines = (int64_t)r->n_lines;
     const bool is_numbered = r->n_lines == r->n_numbered;
     const bool is_single = one->is_whole && lines == 1 && !is_numbered;
-    rule->is_summary = is_single && is_made(rule);
     if (is_single || warmup_steps == 0 ||
         vec_any(&own->lines, line, line->skip.kind != LOG_SKIP_DEFAULT)) {
         return;

@@ -23,8 +23,9 @@
 #define BURST_NS 1000000 /* steps that arrived all at once have no pace, however many follow */
 /* A batch of all and that of each differ by so little. */
 #define SAME_BATCH 0.05
-/* The definition's rule reads nothing of an output that is so old. */
-#define UNREAD_NS INT64_C(20000000000)
+/* An unread output is read by the rules that ship, and later by one made of its lines. */
+#define UNREAD_NS INT64_C(5000000000)
+#define UNKNOWN_NS INT64_C(20000000000)
 
 void try_trial_init(struct try_trial *t, struct run_def *def_take, int64_t steps)
 {
@@ -38,46 +39,6 @@ struct try_output *try_output_of(const struct try_trial *t, const struct replica
 {
     const bool is_leading = id->role == point_leading_role(&t->def->matrix.points[0]);
     return is_leading && id->index < t->n ? &t->list[id->index] : NULL;
-}
-
-/* ---- steps ---- */
-
-/* How long the steps took that remain after the warm-up. Lines without a number all count as
- * measured, and the first of them will be the warm-up. */
-static double measured_ns(const struct try_trial *t, const struct try_output *o)
-{
-    const double n = (double)(o->steps - t->def->spec->warmup_steps);
-    return (double)(o->last_t_ns - o->first_t_ns) * n / (double)o->measured;
-}
-
-/* Does it have its steps, and the pace of those after the warm-up? */
-static bool has_enough(const struct try_trial *t, const struct try_output *o)
-{
-    const double ns = measured_ns(t, o); /* NaN without a measured step */
-    const int64_t n = o->steps - t->def->spec->warmup_steps;
-    return o->steps >= t->steps &&
-           (ns < BURST_NS || ns >= SLOW_NS || (ns >= PACE_NS && n >= PACE_STEPS));
-}
-
-bool try_take_record(struct try_trial *t, const struct replica_id *id, const struct record *record)
-{
-    const struct log_rule *rule = t->def->spec->systems.items[0].log;
-    struct try_output *o = try_output_of(t, id);
-    if (o == NULL || record->type != RECORD_STEP || rule == NULL) {
-        return false;
-    }
-    o->steps++;
-    if (!record->step.warmup) {
-        o->first_t_ns = o->measured++ == 0 ? record->step.t_ns : o->first_t_ns;
-        o->last_t_ns = record->step.t_ns;
-    }
-    if (rule->end != NULL || !has_enough(t, o)) {
-        return false; /* such a rule reads only what has come to its end */
-    }
-    const bool is_alone = measured_ns(t, o) >= ALONE_NS ||
-                          vec_any(&rule->lines, line,
-                                  line->kind == LOG_KIND_STEP && line->scope != LOG_SCOPE_REPLICA);
-    return array_all(t->list, t->n, it, has_enough(t, it) || (is_alone && it->steps == 0));
 }
 
 /* ---- text ---- */
@@ -94,7 +55,8 @@ static struct log_parser_params params_of(const struct try_trial *t, const struc
     return params;
 }
 
-uint64_t try_find_rule(const struct try_trial *t, const struct try_output *o, struct buf *out)
+uint64_t try_find_rule(const struct try_trial *t, const struct try_output *o, int64_t age_ns,
+                       struct buf *out)
 {
     struct log_arrivals arrivals;
     struct log_parser_params params = params_of(t, o, &arrivals);
@@ -102,24 +64,30 @@ uint64_t try_find_rule(const struct try_trial *t, const struct try_output *o, st
     struct log_suggestion made;
     params.warmup_steps = 0;
     if (log_guess_rule(buf_cstr(&o->text), o->text.len, &params, &shipped) == 0 &&
-        shipped.unit != UNIT_RUNS) {
+        !shipped.is_time && (shipped.witness != LOG_WITNESS_FEW || age_ns >= UNKNOWN_NS)) {
         buf_puts(out, shipped.rule);
         return shipped.n_lines;
     }
-    const int r = log_suggest_rule(buf_cstr(&o->text), o->text.len, &params, &made, out);
-    return r == 0 ? made.guess.n_lines : 0;
+    return age_ns >= UNKNOWN_NS &&
+                   log_suggest_rule(buf_cstr(&o->text), o->text.len, &params, &made, out) == 0
+               ? made.guess.n_lines
+               : 0;
 }
 
-/* Searches a growing output for a rule now and then. */
+/* May the output be read, or read again? It is while it grows. */
+static bool has_grown(struct try_output *o)
+{
+    const bool has = o->text.len >= o->checked + o->checked / 4;
+    o->checked = has ? o->text.len : o->checked;
+    return has;
+}
+
 static bool is_readable(const struct try_trial *t, struct try_output *o, int64_t now_ns)
 {
     _cleanup_(buf_done) struct buf rule = BUF_INIT;
-    if (o->steps > 0 || now_ns - o->parts.items[0].t_ns < UNREAD_NS ||
-        o->text.len < o->checked + o->checked / 4) {
-        return false;
-    }
-    o->checked = o->text.len;
-    return try_find_rule(t, o, &rule) >= (uint64_t)t->steps;
+    const int64_t age_ns = now_ns - o->parts.items[0].t_ns;
+    return o->steps == 0 && age_ns >= UNREAD_NS && has_grown(o) &&
+           try_find_rule(t, o, age_ns, &rule) >= (uint64_t)t->steps;
 }
 
 bool try_take_text(struct try_trial *t, const struct replica_id *id,
@@ -202,6 +170,59 @@ static void read_output(const struct try_trial *t, struct try_output *o)
     }
     log_lines_each(buf_cstr(&o->text), o->text.len, on_line, &lines);
     o->has_figure = log_parser_result(o->parser, &o->result) == 0;
+}
+
+/* ---- steps ---- */
+
+/* How long the steps took that remain after the warm-up. Lines without a number all count as
+ * measured, and the first of them will be the warm-up. */
+static double measured_ns(const struct try_trial *t, const struct try_output *o)
+{
+    const double n = (double)(o->steps - t->def->spec->warmup_steps);
+    return (double)(o->last_t_ns - o->first_t_ns) * n / (double)o->measured;
+}
+
+/* Does it have its steps, and the pace of those after the warm-up? */
+static bool has_enough(const struct try_trial *t, const struct try_output *o)
+{
+    const double ns = measured_ns(t, o); /* NaN without a measured step */
+    const int64_t n = o->steps - t->def->spec->warmup_steps;
+    return o->steps >= t->steps && !o->is_settling &&
+           (ns < BURST_NS || ns >= SLOW_NS || (ns >= PACE_NS && n >= PACE_STEPS));
+}
+
+/* A mean since an epoch began has the compilation in it, until a later epoch. */
+static void settle(const struct try_trial *t, struct try_output *o, const struct log_rule *rule)
+{
+    const bool has_means =
+        vec_any(&rule->lines, line, line->kind == LOG_KIND_STEP && line->aggregate == LOG_LAST);
+    if (has_means && has_grown(o)) {
+        read_output(t, o);
+        const struct log_reading *r = log_parser_reading(o->parser);
+        o->is_settling = r->witness != LOG_WITNESS_AGREES && r->witness != LOG_WITNESS_NO_BATCH;
+    }
+}
+
+bool try_take_record(struct try_trial *t, const struct replica_id *id, const struct record *record)
+{
+    const struct log_rule *rule = t->def->spec->systems.items[0].log;
+    struct try_output *o = try_output_of(t, id);
+    if (o == NULL || record->type != RECORD_STEP || rule == NULL) {
+        return false;
+    }
+    o->steps++;
+    if (!record->step.warmup) {
+        o->first_t_ns = o->measured++ == 0 ? record->step.t_ns : o->first_t_ns;
+        o->last_t_ns = record->step.t_ns;
+    }
+    settle(t, o, rule);
+    if (rule->end != NULL || !has_enough(t, o)) {
+        return false; /* a rule with an end reads only what has come to it */
+    }
+    const bool is_alone = measured_ns(t, o) >= ALONE_NS ||
+                          vec_any(&rule->lines, line,
+                                  line->kind == LOG_KIND_STEP && line->scope != LOG_SCOPE_REPLICA);
+    return array_all(t->list, t->n, it, has_enough(t, it) || (is_alone && it->steps == 0));
 }
 
 /* ---- what is read in all outputs ---- */

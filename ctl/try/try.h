@@ -18,7 +18,9 @@ struct try_output { /* of a trainer or worker */
     struct buf text;                         /* stdout and stderr, up to a limit */
     VEC(struct log_arrival) parts;           /* of the text */
     bool is_stderr;                          /* the last part is of stderr */
-    size_t checked;                          /* bytes of the text in which a rule was searched */
+    size_t checked;                          /* bytes of the text that have been read by a rule */
+    bool
+        is_settling; /* what the rule has read there is contradicted, as the start of an epoch is */
     /* What the definition's rule reads in it. */
     struct log_parser *parser; /* owned; NULL: the replica writes records */
     bool has_figure;
@@ -60,8 +62,10 @@ bool try_take_record(struct try_trial *t, const struct replica_id *id, const str
 bool try_take_text(struct try_trial *t, const struct replica_id *id,
                    const struct replica_text *text);
 /* Appends the name of a shipped rule that reads an output, or a rule made of one of its lines.
- * Returns the number of lines that it reads; 0: no line is surely a figure. */
-uint64_t try_find_rule(const struct try_trial *t, const struct try_output *o, struct buf *out);
+ * Returns the number of lines that it reads; 0: no line is surely a figure. `age_ns`: how long the
+ * program has printed, for a rule that ships is certain earlier; INT64_MAX: it has ended. */
+uint64_t try_find_rule(const struct try_trial *t, const struct try_output *o, int64_t age_ns,
+                       struct buf *out);
 
 /* Reads all outputs by the rule of the definition. The definition by which they were read before
  * must still exist. */
@@ -88,7 +92,7 @@ void try_rule_put(const struct try_rule *rule, struct buf *out);
  * and the two rules to choose from. */
 bool try_learn_scope(const struct try_trial *one, const struct try_trial *several,
                      struct try_rule *rule, struct buf *said);
-/* How many lines are of the warm-up, or whether the only line is a summary; appends a sentence. */
+/* How many lines are of the warm-up; appends a sentence. */
 void try_learn_warmup(const struct try_trial *one, struct try_rule *rule, struct buf *said);
 
 json_t *try_json_of(const char *text, size_t len); /* of YAML; owned; NULL: it is not valid */

@@ -38,14 +38,13 @@ int log_guess_try(const struct log_rule *rule, const char *text, size_t len,
     const struct log_reading *reading = log_parser_reading(p);
     struct log_result result;
     const bool has_figure = log_parser_result(p, &result) == 0;
-    bool is_time = false; /* the figure is how long a whole run took */
     const bool is_withheld = reading->verdict == LOG_VERDICT_WITHHELD;
     *ret = (struct log_guess){
         .rule = rule->name, .n_lines = count.n_lines, .witness = reading->witness};
     if (has_figure) {
         ret->rate = result.rate;
         ret->unit = result.unit;
-        is_time = result.unit == UNIT_RUNS && !log_pattern_has(result.line->pattern, LOG_RATE);
+        ret->is_time = result.unit == UNIT_RUNS && !log_pattern_has(result.line->pattern, LOG_RATE);
         summary_done(&result.summary);
     }
     const char *refusal = log_parser_mlperf(p)->refusal; /* of a log with its events */
@@ -60,7 +59,7 @@ int log_guess_try(const struct log_rule *rule, const char *text, size_t len,
      * that the pace of its lines confirms comes before one that nothing confirms, and samples
      * before steps. */
     const double merits[LOG_GUESS_MERITS] = {!is_refused || is_sign,
-                                             !is_time,
+                                             !ret->is_time,
                                              has_figure && ret->witness == LOG_WITNESS_AGREES,
                                              ret->unit != UNIT_STEPS,
                                              (double)count.n_lines,

@@ -13,6 +13,7 @@ struct log_guess {
     uint64_t n_lines; /* of the output, of which each has a figure */
     double rate;      /* units/s of this replica, nothing left out as warm-up */
     enum summary_unit unit;
+    bool is_time; /* the figure is how long a whole run took */
     enum log_witness witness;
     char why[256]; /* what speaks against the figure, if it is withheld; else "" */
     double merits[LOG_GUESS_MERITS]; /* the first that differs decides between two rules */

@@ -625,7 +625,7 @@ void log_advise(const char *text, size_t len, const struct log_parser_params *wh
     const int r = log_guess_rule(text, len, who, &guess);
     const bool is_old = r != -ENOENT && who->rule != NULL && str_eq(guess.rule, who->rule->name);
     put_shipped(&guess, is_old ? -ENOENT : r, out);
-    if (r == -ENOENT || is_old || guess.unit == UNIT_RUNS) {
+    if (r == -ENOENT || is_old || guess.is_time) {
         put_suggestion(text, len, who, r != -ENOENT, out);
     }
 }
@@ -643,7 +643,7 @@ void log_explain_unread(const char *text, size_t len, const struct log_parser_pa
                   : r == -ENOENT ? "no line of its output is a figure that is known\n"
                                  : "");
     buf_puts(out, buf_cstr(&last));
-    if (r == -ENOENT || guess.unit == UNIT_RUNS) {
+    if (r == -ENOENT || guess.is_time) {
         put_suggestion(text, len, who, r != -ENOENT, out);
     }
 }

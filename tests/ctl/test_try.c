@@ -13,7 +13,7 @@
 
 /* A definition of one point with so many workers; `log` may be NULL. A negative batch is that of
  * the whole job. */
-static struct run_def *make_workers(unsigned n, int batch, const char *log)
+static struct run_def *make_job(const char *profile, unsigned n, int batch, const char *log)
 {
     _cleanup_(freep) char *batch_size = batch == 0 ? xstrdup("")
                                         : batch < 0
@@ -21,13 +21,26 @@ static struct run_def *make_workers(unsigned n, int batch, const char *log)
                                             : xasprintf("batchSize: %d, ", batch);
     _cleanup_(freep) char *text = xasprintf(
         "apiVersion: benchd.io/v1alpha1\nkind: Benchmark\nmetadata: {name: tiny}\nspec:\n"
-        "  systems:\n  - name: x\n    profile: none\n    command: [x]\n%s%s%s"
+        "  systems:\n  - name: x\n    profile: %s\n    command: [x]\n%s%s%s"
         "  workload: {model: x, %sexchange: {kind: AllReduce}}\n"
         "  sweep: {grid: {workers: [%u]}}\n  roles: {worker: {replicas: {from: workers}}}\n"
         "  measure: {warmupSteps: 10, steps: 100}\n",
-        log == NULL ? "" : "    log: ", log == NULL ? "" : log, log == NULL ? "" : "\n", batch_size,
-        n);
+        profile, log == NULL ? "" : "    log: ", log == NULL ? "" : log, log == NULL ? "" : "\n",
+        batch_size, n);
     return make_def_of(text, 0);
+}
+
+static struct run_def *make_workers(unsigned n, int batch, const char *log)
+{
+    return make_job("none", n, batch, log);
+}
+
+/* Returns whether enough is known with this part of an output. */
+static bool print(struct try_trial *seen, uint32_t index, const char *part, int64_t t_ms)
+{
+    const struct replica_id id = {.role = ROLE_WORKER, .index = index};
+    const struct replica_text text = {false, part, strlen(part), t_ms * 1000000};
+    return try_take_text(seen, &id, &text);
 }
 
 /* ---- programs ---- */
@@ -108,7 +121,7 @@ static bool pair_learn(struct pair *p, const char *log)
         run_program(&p->program, &p->seen[i]);
     }
     if (log == NULL) {
-        if (try_find_rule(&p->seen[0], p->seen[0].list, &p->rule.text) == 0) {
+        if (try_find_rule(&p->seen[0], p->seen[0].list, INT64_MAX, &p->rule.text) == 0) {
             fail_msg("no rule for '%s'", p->program.line);
         }
         try_rule_put(&p->rule, &found);
@@ -281,6 +294,103 @@ TEST(a_trial_ends_when_its_pace_is_known)
     assert_in_range(alone, 31, 42);               /* the other one may keep its lines in a buffer */
     assert_int_equal(steps_of(end, true), 0);     /* it is read whole, or it was cut short */
     assert_int_equal(steps_of(NULL, true), 0);    /* records end by themselves */
+}
+
+/* After how many seconds lines of 200 ms end a trial without a rule. */
+static int seconds_of(const char *line)
+{
+    _cleanup_(try_trial_done) struct try_trial seen;
+    try_trial_init(&seen, make_workers(1, 32, NULL), 10);
+    for (int i = 0; i < 150; i++) {
+        _cleanup_(freep) char *part = xasprintf("step %d: %s\n", i, line);
+        if (print(&seen, 0, part, 1000 + 200 * i)) {
+            return i / 5;
+        }
+    }
+    return 0;
+}
+
+TEST(a_rule_that_ships_is_found_early)
+{
+    assert_in_range(seconds_of("160 img/s"), 5, 7);
+    assert_in_range(seconds_of("160 frames/s"), 20, 25);
+}
+
+/* In which epoch a trial of Keras ends. Its bars have the mean since their epoch began, and the
+ * first one compiles. */
+static int epoch_of(const char *log, struct try_trial *seen)
+{
+    int64_t t_ms = 1000;
+    try_trial_init(seen, make_workers(1, 32, log), 10);
+    for (int epoch = 1; epoch <= 3; epoch++) {
+        const int64_t began_ms = t_ms;
+        (void)print(seen, 0, "Epoch 1/3\n", t_ms);
+        for (int i = 1; i <= 45; i++) {
+            t_ms += epoch == 1 && i == 1 ? 9000 : 40;
+            _cleanup_(freep) char *bar =
+                xasprintf("%d/45 ━━━ 8s %lldms/step - accuracy: 0.1 - loss: 2.3\n", i,
+                          (long long)(t_ms - began_ms) / i);
+            if (print(seen, 0, bar, t_ms) || (log != NULL && step(seen, 0, t_ms))) {
+                return epoch;
+            }
+        }
+    }
+    return 0;
+}
+
+TEST(a_mean_is_waited_for_until_its_pace_agrees)
+{
+    const char *const logs[] = {"keras", NULL};
+    for (size_t i = 0; i < COUNT_OF(logs); i++) {
+        _cleanup_(try_trial_done) struct try_trial seen;
+        assert_in_range(epoch_of(logs[i], &seen), 2, 3);
+        try_read(&seen);
+        assert_int_equal(seen.has_figure, logs[i] != NULL);
+        if (seen.has_figure) {
+            assert_near(seen.rate, 32 / 0.04, "a later epoch");
+        }
+    }
+}
+
+/* ---- one line of the whole run ---- */
+
+TEST(a_rule_that_states_whole_runs_is_found)
+{
+    static const struct {
+        const char *output, *rule;
+    } rows[] = {
+        {"CPU speed:\n    events per second:   602.42\n", "sysbench"},
+        {"Elapsed time: 5 s\n", ""}, /* which may be a limit that the command sets */
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        _cleanup_(try_trial_done) struct try_trial seen;
+        _cleanup_(buf_done) struct buf rule = BUF_INIT;
+        try_trial_init(&seen, make_workers(1, 0, NULL), 10);
+        (void)print(&seen, 0, rows[i].output, 1000);
+        assert_int_equal(try_find_rule(&seen, seen.list, INT64_MAX, &rule),
+                         rows[i].rule[0] != '\0');
+        assert_string_equal(buf_cstr(&rule), rows[i].rule);
+    }
+}
+
+TEST(a_single_numbered_line_is_a_summary)
+{
+    struct try_rule rule = {.is_summary = true, .scope = "Each"};
+    _cleanup_(buf_done) struct buf out = BUF_INIT, said = BUF_INIT;
+    _cleanup_(try_trial_done) struct try_trial seen;
+    buf_puts(&rule.text, "{lines: [{kind: Step, pattern: '(?<step>)/.* (?<step_rate>)it/s'}]}");
+    try_rule_put(&rule, &out);
+    assert_string_equal(buf_cstr(&out), "{lines: [{kind: Summary, scope: Each, pattern: "
+                                        "'(?<step>)/.* (?<step_rate>)it/s'}]}");
+    try_trial_init(&seen, make_workers(1, 32, buf_cstr(&out)), 10);
+    (void)print(&seen, 0, "100/100 50.00it/s\n", 1000);
+    try_read(&seen);
+    assert_true(seen.has_figure);
+    assert_near(seen.rate, 50 * 32, "the whole run");
+    try_learn_warmup(&seen, &rule, &said);
+    assert_string_equal(buf_cstr(&said),
+                        "warm-up: it is in the figure: the line is of the whole run\n");
+    buf_done(&rule.text);
 }
 
 /* ---- the file ---- */

@@ -282,6 +282,7 @@ class Try(cli.CliCase):
             ("step {i}: {r:.1f} img/s", {}, "torch-ddp", r"they agree\n  2 independent copies, as far as the definition shows: profile none does not", 0.15),
             ("#Done. Trained 1920 samples. Throughput: {r:.2f} samples/sec", {}, "torch-ddp", "verdict: ", 0.3),
             ("#done: {r:.1f} frames/s", {}, "{lines: [{kind: Summary, pattern: ", "verdict: ", 0.3),
+            ("#Epoch 0 [====] {n}/{n} {sps:.2f} it/s", {}, "{lines: [{kind: Summary, pattern: ", "warm-up: it is in the figure: ", 0.3),
             (trainer, {}, "hf-trainer", "verdict: ", 0.3),  # a shipped rule of the job is not replaced
             ("0:step {i}: {r:.1f} img/s", {"code": 2}, None, r"scope: Each, pattern: .*\n.*scope: Job, pattern: .*\nwith scope: Job, write", None),
             ("0:iter {i}: total {r:.0f} samples/s", {"step_s": "0.08 / W", "code": 1}, None,
