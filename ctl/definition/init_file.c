@@ -251,6 +251,14 @@ static size_t options_end(const struct init_params *p)
     return p->n_words;
 }
 
+/* Is it a command of LightningCLI, which takes the number of nodes from its options alone? */
+static bool lacks_nodes(const struct init_params *p)
+{
+    return str_eq(p->profile, "torchrun") &&
+           array_any(p->words, p->n_words, it, str_has_prefix(*it, "--trainer.")) &&
+           !array_any(p->words, p->n_words, it, strstr(*it, "num_nodes") != NULL);
+}
+
 /* A Python file is started by its interpreter: in an image it need not be executable. */
 static void put_command(struct buf *out, const struct init_params *p)
 {
@@ -266,8 +274,10 @@ static void put_command(struct buf *out, const struct init_params *p)
         is_whole = is_whole && left_out == 0;
         i += left_out == 0 ? 1 : left_out;
     }
-    buf_puts(out,
-             is_whole ? "]" : "]\n    # torchrun's options that the profile sets were left out");
+    buf_puts(out, lacks_nodes(p) ? ", \"--trainer.num_nodes=$(BENCHD_WORKERS)\"]\n    # without "
+                                   "num_nodes Lightning trains copies"
+                                 : "]");
+    buf_puts(out, is_whole ? "" : "\n    # torchrun's options that the profile sets were left out");
 }
 
 /* "train_mnist.py" to "train-mnist" */

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "base/mem.h"
+#include "base/str.h"
 #include "base/vec_walk.h"
 #include "ctl/try/try.h"
 #include "logparse/guess.h"
@@ -259,6 +260,15 @@ static void add_up(struct try_trial *t)
     t->rate = t->n_job > 0 ? job_sum / t->n_job : sum;
 }
 
+/* Lightning prints the bar of a job on its first process alone: others that print one are jobs of
+ * their own, whatever the profile. */
+static bool is_torn(const struct try_trial *t)
+{
+    const struct system *s = &t->def->spec->systems.items[0];
+    return t->n > 1 && t->n_job == t->n && !system_is_copies(s) &&
+           str_eq(s->log->name, "lightning");
+}
+
 void try_read(struct try_trial *t)
 {
     for (uint32_t i = 0; i < t->n; i++) {
@@ -267,7 +277,7 @@ void try_read(struct try_trial *t)
     t->first = t->shown = NULL;
     t->n_printing = t->n_figures = t->n_job = 0;
     add_up(t);
-    t->has_figure = t->n_job > 0 || (t->n_figures > 0 && t->n_figures == t->n);
+    t->has_figure = !is_torn(t) && (t->n_job > 0 || (t->n_figures > 0 && t->n_figures == t->n));
     if (t->has_figure) {
         const struct log_line_rule *line = t->shown->line;
         t->unit = result_units[t->shown->result.unit];
@@ -339,6 +349,14 @@ static void put_batch(const struct try_trial *t, const struct try_output *o, str
 
 static void explain(const struct try_trial *t, struct buf *out)
 {
+    if (is_torn(t)) {
+        buf_printf(out,
+                   "each of %u %ss prints the bar that the first process of a job prints alone: "
+                   "they are independent copies; give the Trainer num_nodes, or write 'profile: "
+                   "none'\n",
+                   t->n, try_role(t));
+        return;
+    }
     const struct try_output *o = array_find(t->list, t->n, it, !it->has_figure);
     struct log_arrivals arrivals;
     const struct log_parser_params params = params_of(t, o, &arrivals);

@@ -105,6 +105,10 @@ class Init(cli.CliCase):
                 text, _ = self.init("--", "torchrun", *words, "train.py", "--nproc_per_node=2")
                 self.assertEqual("With --tee 3" in text, is_said, text)
                 self.assertEqual("devices: {value: 4}" in text, words != [] and words[-1].endswith("=4"), text)
+        for words, added in ((["--trainer.max_epochs=1"], True), (["--trainer.max_epochs=1", "--trainer.num_nodes=1"], False), (["--epochs=1"], False)):
+            with self.subTest(" ".join(words)):  # LightningCLI takes no number of nodes from a variable
+                text, _ = self.init("--profile", "torchrun", "--", "train.py", *words)
+                self.assertEqual('"--trainer.num_nodes=$(BENCHD_WORKERS)"]\n' in text, added, text)
         rows = [  # options, those that stay; the profile says by variables what the others say
             (["--nnodes=2", "--rdzv-backend=c10d", "--rdzv_endpoint", "host:29400", "--rdzv_id", "7"], []),
             (["--standalone", "--tee", "3", "--master_addr=h", "--master-port", "1", "--node_rank=0"], ["--tee", '"3"']),

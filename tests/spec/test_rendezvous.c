@@ -164,8 +164,8 @@ TEST(shipped_profiles_say_what_frameworks_read)
         {"none", ROLE_WORKER, 0, ""},
         {"torchrun", ROLE_WORKER, 2,
          "MASTER_ADDR=w0.s\nMASTER_PORT=1000\nRANK=2\nLOCAL_RANK=0\nWORLD_SIZE=3\n"
-         "LOCAL_WORLD_SIZE=1\nGROUP_RANK=2\nTORCHELASTIC_RUN_ID=sample-1\nPET_NNODES=3\nPET_NODE_"
-         "RANK=2\nPET_NPROC_PER_NODE=1\n"
+         "LOCAL_WORLD_SIZE=1\nGROUP_RANK=2\nTORCHELASTIC_RUN_ID=sample-1\nPL_TRAINER_NUM_NODES=3\n"
+         "PET_NNODES=3\nPET_NODE_RANK=2\nPET_NPROC_PER_NODE=1\n"
          "PET_MASTER_ADDR=w0.s\nPET_MASTER_PORT=1000\n"},
         {"torchrun", ROLE_PSERVER, 0, ""},
         {"jax", ROLE_WORKER, 1,
