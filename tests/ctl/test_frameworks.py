@@ -341,6 +341,20 @@ if rank == 0:
     s = ends[-1] - ends[0]
     print(f"\\n{{'train_runtime': {s:.4f}, 'train_samples_per_second': {batch * world * steps / s:.3f},", end="")
     print(f" 'train_steps_per_second': {steps / s:.3f}, 'train_loss': 0.1, 'epoch': 1.0}}")"""
+NANOGPT = """accumulation = 4 // world
+if rank == 0:
+    print(f"tokens per iteration will be: {4 * batch * 64:,}\\nstep 0: train loss 4.2, val loss 4.2")
+for i in range(steps):
+    for _ in range(accumulation - 1):
+        time.sleep(0.03)
+    loss, took = train()
+    if rank == 0:
+        print(f"iter {i}: loss {loss:.4f}, time {took * 1000:.2f}ms, mfu -100.00%")"""
+DIGITS = """for i in range(steps):
+    loss, _ = train()
+    if i % 4 == 0:
+        print(f"Train Epoch: 1 [{i * batch}/{steps * batch} ({100 * i / steps:.0f}%)]\\tLoss: {loss:.6f}")
+print("\\nTest set: Average loss: 2.3028, Accuracy: 101/1000 (10%)\\n")"""
 EPOCHS = """for epoch in range(8):
     for _ in range(10):
         train()
@@ -376,9 +390,9 @@ class Scripts(cli.CliCase):
         truth = dict(rows)  # those of the last attempt
         return [(p["throughput"]["value"], p["throughput"]["unit"], truth[p["replicas"]["worker"]]) for p in result["points"]]
 
-    def check(self, path, unit="samples/s", sizes="1,2"):
+    def check(self, path, unit="samples/s"):
         self.ctl("try", str(path), "--local", "--write")
-        for value, found, truth in self.run_it(path, sizes):
+        for value, found, truth in self.run_it(path):
             self.assertEqual(unit, found)
             self.assertLess(abs(value / truth - 1), .25, (value, truth))
 
@@ -388,11 +402,15 @@ class Scripts(cli.CliCase):
         self.check(path)
 
     def test_word_language_model(self):
-        """Two of them do not know each other, so one is measured."""
-        self.check(self.define(LANGUAGE, "--batch_size", "8", is_parallel=False), sizes="1")
+        """Two of them do not know each other, so their rates are added."""
+        self.check(self.define(LANGUAGE, "--batch_size", "8", is_parallel=False))
 
     def test_the_trainer_of_transformers(self):
         self.check(self.define(TRAINER, "--per_device_train_batch_size=8"))
+
+    def test_nanogpt(self):
+        """Its workers divide 32 samples, and no option says so: only steps are known."""
+        self.check(self.define(NANOGPT, "--batch_size=8", "--gradient_accumulation_steps=4", samples="1"), unit="steps/s")
 
     def paste(self, body, *options, **keys):
         """No rule reads it: the figures under the rule that try suggests, none without a suggestion."""
@@ -409,6 +427,12 @@ class Scripts(cli.CliCase):
         for value, unit, truth in self.paste(EPOCHS, samples="1"):
             self.assertEqual("steps/s", unit)
             self.assertIn(round(truth / value, 0), (1, 10), truth)
+
+    def test_mnist(self):
+        """The position in its lines counts samples, not steps: that is a question."""
+        (value, unit, truth), = self.paste(DIGITS, "--batch-size", "8", samples="batch")
+        self.assertEqual("samples/s", unit)
+        self.assertLess(abs(value / truth - 1), .25, truth)
 
 
 if __name__ == "__main__":

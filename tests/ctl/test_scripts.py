@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Programs that know nothing of benchd, measured in three commands: init, try --write, run. Each figure is the one that a reader of the
-programs' own output computes."""
+programs' own output computes. Keras and Lightning are not here: their lines are those of the real ones, and a script prints them with their
+timing, which is a rehearsal. test_frameworks.py has the scripts that need PyTorch."""
 import json
 import re
 import shutil
@@ -60,8 +61,39 @@ for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do
 done
 """
 
+# The bar of fit says how long a step took since its epoch began, and the first step compiles.
+KERAS = """import time
+for epoch in range(3):
+    print(f"Epoch {epoch + 1}/3", flush=True)
+    began = time.monotonic()
+    for i in range(1, 41):
+        time.sleep(4 if epoch == 0 and i == 1 else 0.05)
+        ms = 1000 * (time.monotonic() - began) / i
+        print(f"\\r{i:2d}/40 \u2501\u2501\u2501 2s {ms:.0f}ms/step - accuracy: 0.1 - loss: 2.3", end="", flush=True)
+    print()
+"""
+# The first process of a job prints its bar in a pipe once, at its end; a Trainer takes the number of nodes from a variable.
+LIGHTNING = """import os, sys, time
+if 0:
+    import lightning
+nodes = int(sys.argv[1]) if len(sys.argv) > 1 else int(os.environ["PL_TRAINER_NUM_NODES"])
+assert nodes in (1, int(os.environ["WORLD_SIZE"]))
+began = time.monotonic()
+for i in range(100):
+    time.sleep(0.02)
+if nodes == 1 or os.environ["RANK"] == "0":
+    print("GPU available: False, used: False")
+    print(f"Epoch 0/0  \u2501\u2501\u2501\u2501 100/100 0:00:02 \u2022 0:00:00 {100 / (time.monotonic() - began):.2f}it/s v_num: 3.000")
+    print("Testing \u2501\u2501\u2501\u2501 5/5 0:00:00 \u2022 0:00:00 900.02it/s")
+"""
+
 
 class Scripts(cli.CliCase):
+    def write(self, name, text):
+        path = self.folder / name
+        path.write_text(text, encoding="utf-8")
+        return path
+
     def define(self, *command):
         path = self.folder / "made.yaml"
         path.write_text(self.ctl("init", "--", *command).stdout, encoding="utf-8")
@@ -78,7 +110,7 @@ class Scripts(cli.CliCase):
 
     @unittest.skipUnless(shutil.which("mpicc") and shutil.which("mpirun"), "openmpi-bin and libopenmpi-dev are not installed")
     def test_an_mpi_program_in_c(self):
-        (self.folder / "plate.c").write_text(PLATE, encoding="utf-8")
+        self.write("plate.c", PLATE)
         subprocess.run(["mpicc", "-O2", "-o", "plate", "plate.c", "-lm"], cwd=self.folder, env=self.env, check=True)
         path = self.define("mpirun", "./plate")
         self.assertIn("profile: open-mpi ", path.read_text(encoding="utf-8"))
@@ -91,9 +123,7 @@ class Scripts(cli.CliCase):
 
     def test_a_shell_loop(self):
         """Two of them are copies, whose figures are added up."""
-        loop = self.folder / "loop.sh"
-        loop.write_text(LOOP, encoding="utf-8")
-        loop.chmod(0o755)
+        self.write("loop.sh", LOOP).chmod(0o755)
         path = self.define("./loop.sh")
         self.ctl("try", str(path), "--local", "--write")
         result = self.measure(path)
@@ -112,12 +142,38 @@ class Scripts(cli.CliCase):
             program.chmod(0o755)
             self.env["PATH"] = f"{program.parent}:{self.env['PATH']}"
         path = self.define("sysbench", "cpu", "--time=1", "run")
-        path.write_text(path.read_text(encoding="utf-8").replace("# log: torch-ddp", "log: sysbench"), encoding="utf-8")
+        self.ctl("try", str(path), "--local", "--write")
         self.assertIn("log: sysbench", path.read_text(encoding="utf-8"))
         result = self.measure(path)
         for i, point in enumerate(result["points"]):
             events = [float(re.search(r"events per second: +([\d.]+)", self.logs(result, i, "--index", str(n)))[1]) for n in range(i + 1)]
             self.assertAlmostEqual(1, point["throughput"]["value"] / sum(events), places=4)
+
+    def test_bars_of_keras(self):
+        """The program is not ended in its first epoch, whose mean is contradicted."""
+        self.write("fit.py", KERAS)
+        path = self.define("fit.py")
+        path.write_text(path.read_text(encoding="utf-8").replace("workers: [1, 2]", "workers: [1]"), encoding="utf-8")
+        said = self.ctl("try", str(path), "--local", "--write").stdout
+        self.assertIn("steps/s by the rule keras (", said)
+        result = self.ctl("run", str(path), "--local", "--repeats", "1", "--store", self.store, "-o", "json").stdout
+        figure = json.loads(result)["points"][0]["throughput"]
+        ms = re.findall(r"(\d+)ms/step", self.logs(json.loads(result), 0))
+        self.assertEqual("steps/s", figure["unit"])
+        self.assertAlmostEqual(1, figure["value"] * int(ms[-1]) / 1000, places=4)
+
+    def test_a_bar_of_lightning(self):
+        self.write("fit.py", LIGHTNING)
+        path = self.define("fit.py")
+        self.ctl("try", str(path), "--local", "--write")
+        self.assertIn("    log: lightning\n", path.read_text(encoding="utf-8"))
+        result = self.measure(path)
+        for i, point in enumerate(result["points"]):  # a step is one of all together
+            rate = float(re.search(r"([\d.]+)it/s v_num", self.logs(result, i, "--index", "0"))[1])
+            self.assertEqual("steps/s", point["throughput"]["unit"])
+            self.assertAlmostEqual(1, point["throughput"]["value"] / rate, places=4)
+        copies = self.define("fit.py", "1")
+        self.assertIn("they are independent copies; ", self.ctl("try", str(copies), "--local", "--write", code=1).stdout)
 
 
 if __name__ == "__main__":
