@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/str.h"
+#include "logparse/rule.h"
 #include "result/curves.h"
 #include "result/number.h"
 
@@ -44,6 +45,14 @@ static bool is_of_copies(const struct layout *l, const struct curve *c)
     return system_is_copies(&l->result->def->spec->systems.items[system]);
 }
 
+/* By a rule of scope Job each states a figure of a whole job, and no sum of them is known. */
+static bool is_mean_of_copies(const struct layout *l, const struct curve *c)
+{
+    const uint32_t system = c->points.items[0]->point->system;
+    const struct log_rule *rule = l->result->def->spec->systems.items[system].log;
+    return rule != NULL && vec_any(&rule->lines, it, it->scope == LOG_SCOPE_JOB);
+}
+
 /* ---- the verdict ---- */
 
 static void put_verdict(const struct layout *l, const struct curve *c, struct buf *out)
@@ -55,7 +64,10 @@ static void put_verdict(const struct layout *l, const struct curve *c, struct bu
     if (is_of_copies(l, c)) {
         buf_printf(out, "%u independent copies: ", size_of(p));
         words_put_figure(&p->throughput, out);
-        buf_puts(out, " together, which is no scaling of one program");
+        buf_puts(out, is_mean_of_copies(l, c)
+                          ? ", the mean of what each states of a whole job (scope Job), which is "
+                            "no scaling of one program"
+                          : " together, which is no scaling of one program");
         return;
     }
     const struct estimate *e = &p->efficiency.estimate;

@@ -151,6 +151,8 @@ for i in range(1, 31):
             self.assertRegex(text, r"2 independent copies: [\d.]+ steps/s together, which is no scaling of one program")
             self.assertIn("2 independent copies of loop: profile none gives them no way to find each other", text)
             self.assertNotRegex(text, r"2 workers: [\d.]+x")
+        _, table, _ = self.ran(lambda text: text.replace("kind: Step,", "kind: Step, scope: Job,"))
+        self.assertRegex(table, r"2 independent copies: [\d.]+ steps/s, the mean of what each states of a whole job \(scope Job\), ")
         self.assertIn("; several workers are independent copies", page)
         self.assertNotIn("all-reduce", page)
         for old, new in (("kind: AllReduce", "kind: Ring"), ("profile: none", "profile: torchrun"),
