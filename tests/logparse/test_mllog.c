@@ -1,5 +1,5 @@
 /* MLPerf logs, logparse/mllog.h: each rule of docs/contracts/mllog.md. All logs of the rounds are
- * compared with tests/mlperf/truth.py by hand; these are small ones. */
+ * compared with tests/mlperf/mlperf_truth.py by hand; these are small ones. */
 #include "tests/test.h"
 #include "logparse/mllog.h"
 
