@@ -31,6 +31,7 @@ double log_tally_covered(struct log_tally *t, double step, double said)
     const bool goes_on = t->has_step && step > t->last_step;
     const double gap = goes_on ? step - t->last_step : fmin(from_start, fmax(t->last_gap, 1));
     t->steps_ahead = goes_on ? gap : from_start; /* else an epoch begins, or the log */
+    t->has_new_epoch = t->has_step && !goes_on;
     t->last_gap = goes_on ? gap : t->last_gap;
     t->has_step = true;
     t->last_step = step;
@@ -171,8 +172,14 @@ static void add_stamped(struct log_tally *t, const struct log_line_rule *line,
 }
 
 /* What the line covers took so long, by the line itself. */
-static void add_pace(struct log_tally *t, const struct log_figure *f)
+static void add_pace(struct log_tally *t, const struct log_line_rule *line,
+                     const struct log_figure *f)
 {
+    if (line->aggregate == LOG_LAST && t->has_new_epoch) { /* its lines are means since then */
+        log_pace_begin(&t->pace, f->arrival_ns);
+        t->pace_paused_s = f->paused_s;
+        return;
+    }
     const bool has_batch = !isnan(f->step_s) || !isnan(f->units);
     const double stated_s = !isnan(f->step_s)  ? f->steps * f->step_s
                             : !isnan(f->units) ? f->units / f->rate
@@ -188,7 +195,7 @@ void log_tally_add(struct log_tally *t, const struct log_line_rule *line,
                    const struct log_figure *f)
 {
     count(t);
-    add_pace(t, f);
+    add_pace(t, line, f);
     if (line->source == LOG_FROM_STAMPS) {
         add_stamped(t, line, f);
     } else {

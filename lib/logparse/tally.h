@@ -20,10 +20,10 @@ struct log_tally {
     double total;           /* steps that its loop has, by its lines ("3/100"); NaN: none said */
     bool counts_steps;      /* no batch is known, so its units are steps */
     /* where the process is */
-    bool has_step;
-    double last_step, last_gap; /* its number, and how far it is from the line before; 0: none */
-    double steps_seen;          /* by the process before its next line */
-    double steps_ahead;         /* that the next line adds to steps_seen */
+    bool has_step, has_new_epoch; /* the numbers of its lines began again at the last one */
+    double last_step, last_gap;   /* its number, and how far it is from the line before; 0: none */
+    double steps_seen;            /* by the process before its next line */
+    double steps_ahead;           /* that the next line adds to steps_seen */
     uint64_t n_seen;
     int64_t begin_ns, now_ns; /* time stamps of the first and the latest line seen */
     bool has_begin;

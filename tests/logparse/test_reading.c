@@ -10,6 +10,7 @@
 #include "base/vec_walk.h"
 #include "doc/embedded.h"
 #include "doc/reader.h"
+#include "logparse/shipped_rules.h"
 #include "logparse/signs.h"
 
 FREEP(log_rule_free, struct log_rule)
@@ -477,4 +478,31 @@ TEST(a_second_start_is_a_run_of_its_own)
         assert_true(rows[i].rate == 0 || fabs(r->rate - rows[i].rate) < 1e-9);
         assert_true(strstr(r->why, rows[i].why == NULL ? "one witness" : rows[i].why) == r->why);
     }
+}
+
+/* Bars of Keras state the mean since their epoch began, and the first epoch has the compilation in it:
+ * the last bar is compared with the pace of its own epoch. */
+TEST(a_mean_of_an_epoch_has_the_pace_of_that_epoch)
+{
+    _cleanup_(log_rule_freep) struct log_rule *rule = log_shipped_load("keras");
+    struct log_parser *p = log_parser_new(&(struct log_parser_params){
+        .rule = rule, .role = ROLE_TRAINER, .batch_size = 32, .warmup_steps = 10});
+    _cleanup_(buf_done) struct buf line = BUF_INIT;
+    double at_s = 0;
+    for (int epoch = 0; epoch < 2; epoch++) {
+        const double began_s = at_s;
+        for (int i = 1; i <= (epoch == 0 ? 40 : 20); i++) {
+            at_s += epoch == 0 && i == 1 ? 8 : .1;
+            buf_clear(&line);
+            buf_printf(&line, "%s%2d/40 [===>...] - 1s %.0fms/step - loss: 2.3\n",
+                       i == 1 ? "Epoch 1/2\n" : "", i, 1000 * (at_s - began_s) / i);
+            log_parser_feed(p, LOG_STDOUT, line.data, line.len, (int64_t)(at_s * 1e9));
+        }
+    }
+    log_parser_end(p, (int64_t)(at_s * 1e9));
+    const struct log_reading *r = log_parser_reading(p);
+    print_message("# %s: %g, pace %g\n", log_witness_names[r->witness], r->rate, r->pace);
+    assert_int_equal(r->witness, LOG_WITNESS_AGREES);
+    assert_true(fabs(r->rate / 320 - 1) < 0.01);
+    log_parser_free(p);
 }
