@@ -348,7 +348,7 @@ static double samples_of_unit(const struct mllog *m, const struct reading *r)
 {
     const double known = benchmark_number(r, "samples"), said = setting(m, TRAIN_SAMPLES);
     const struct event *block = first_of(m, BLOCK_START);
-    const double images = setting(m, EPOCH_SAMPLES);
+    const double stated = setting(m, EPOCH_SAMPLES), images = isnan(stated) ? said : stated;
     switch (r->counts) {
     case COUNTS_SEQUENCES:
         return 1;
@@ -357,7 +357,9 @@ static double samples_of_unit(const struct mllog *m, const struct reading *r)
     case COUNTS_STEPS:
         return r->batch;
     case COUNTS_BLOCKS: /* images if a block has those of whole epochs, else epochs */
-        return block != NULL && fmod(block->count[EPOCH_COUNT], images) > 0 ? images : 1;
+        return block == NULL || isnan(block->count[EPOCH_COUNT]) || isnan(images) ? NAN
+               : fmod(block->count[EPOCH_COUNT], images) > 0                      ? images
+                                                                                  : 1;
     case COUNTS_EPOCHS: /* what the log says, in samples or in batches, if that is the data set */
         return isnan(known) || fabs(said / known - 1) < SAME_DATA_SET ? said
                : fabs(said * r->batch / known - 1) < SAME_DATA_SET    ? said * r->batch
