@@ -12,6 +12,8 @@
 #include "logparse/shipped_rules.h"
 #include "launcher_fixture.h"
 
+FREEP(log_rule_free, struct log_rule)
+
 #define ARGV(...) ((const char *const[]){__VA_ARGS__, NULL})
 #define WORKER(...) ARGV("benchworker", __VA_ARGS__)
 #define SHELL(script) ARGV("sh", "-c", script)
@@ -128,8 +130,8 @@ TEST(records_are_kept)
 /* Observing a program does not end it, however many steps it has made. */
 TEST(a_program_without_an_end_is_ended_by_a_step_of_its_own)
 {
-    struct log_rule *rule = log_shipped_load("torch-ddp");
-    _cleanup_(fixture_close) struct fixture f;
+    _cleanup_(log_rule_freep) struct log_rule *rule = log_shipped_load("torch-ddp");
+    _cleanup_(fixture_close) struct fixture f; /* whose parser has the rule until it closes */
     fixture_open_one(&f);
     f.log = (struct log_parser_params){.rule = rule, .role = ROLE_TRAINER, .end_steps = 2};
     struct replica_id id = fixture_id(0, ROLE_TRAINER, 0);
@@ -144,7 +146,6 @@ TEST(a_program_without_an_end_is_ended_by_a_step_of_its_own)
     assert_int_equal(fixture_get(&f, &id).state, REPLICA_SUCCEEDED);
     assert_true(fixture_get(&f, &id).has_summary);
     f.launcher->ops->remove(f.launcher, &id, false);
-    log_rule_free(rule);
 }
 
 /* Of two that ran one after another, the driver finds out by what is observed. */
