@@ -26,8 +26,9 @@ extern const struct embedded mlperf_text[]; /* made of mlperf.yaml by embed.py *
 #define LEAST_TIMES 0.8 /* a part of the training may be slower than all of it */
 #define MOST_TIMES 3
 #define MOST_UNEVEN 1.5
-#define QUEUED 0.95     /* of the training is within epochs, unless they only queue it */
-#define NUMBER_MAX 9e12 /* above any count; a time in ms, in the year 2255, still fits in ns */
+#define MOST_WITH_OTHER 1.5 /* of a rate that is stated with evaluations */
+#define QUEUED 0.95         /* of the training is within epochs, unless they only queue it */
+#define NUMBER_MAX 9e12     /* above any count; a time in ms, in the year 2255, still fits in ns */
 #define MS_A_YEAR (365.2425 * 86400e3)
 
 /* clang-format off */
@@ -480,12 +481,14 @@ static bool is_plausible(const struct reading *r, double rate)
 }
 
 /* The rate that the log states, in samples of the job, if it lies between that of the claim and
- * what that is with all that is not training; else NaN. It may be of one accelerator, or count
- * tokens. */
+ * what that is with all that is not training, of which it may have a third; else NaN. It may be of
+ * one accelerator, or count tokens. */
 static double stated_of_job(const struct reading *r, const struct claim *c, double trainers,
                             double stated)
 {
-    const double slowest = r->counts == COUNTS_BLOCKS ? c->rate : 1e3 * r->most / r->run_ms;
+    const double slowest = r->counts == COUNTS_BLOCKS
+                               ? c->rate
+                               : fmax(1e3 * r->most / r->run_ms, c->rate / MOST_WITH_OTHER);
     const double scales[] = {stated, stated * trainers, stated / r->sequence};
     const double *scaled =
         array_find(scales, COUNT_OF(scales), it,

@@ -171,18 +171,27 @@ TEST(figures)
  * evaluations in it. */
 TEST(what_a_log_states_is_a_second_witness)
 {
-#define STATES(rate)                                                                               \
+#define STATES(rate) STATES_UNTIL("30", rate)
+#define STATES_UNTIL(end, rate)                                                                    \
     OF("gpt_oss_20b", "32")                                                                        \
     "0 max_sequence_length 100\n" RUN                                                              \
     "0 block_start\n10 block_stop\n10 eval_start {\"samples_count\":"                              \
     "1000}\n15 eval_stop\n15 block_start\n25 tracked_stats {\"throughput\":" rate "}\n"            \
-    "25 block_stop\n25 eval_start {\"samples_count\":2000}\n30 eval_stop\n"
+    "25 block_stop\n25 eval_start {\"samples_count\":2000}\n" end " eval_stop\n"
     static const struct {
         const char *events;
         double stated; /* NaN: another figure */
     } logs[] = {
-        {STATES("100"), 100}, {STATES("12.6"), 100.8}, {STATES("9900"), 99},  {STATES("80"), 80},
-        {STATES("1"), NAN},   {STATES("103"), NAN},    {STATES("13.2"), NAN}, {STATES("60"), NAN},
+        {STATES("100"), 100},
+        {STATES("12.6"), 100.8},
+        {STATES("9900"), 99},
+        {STATES("80"), 80},
+        {STATES("1"), NAN},
+        {STATES("103"), NAN},
+        {STATES("13.2"), NAN},
+        {STATES("60"), NAN},
+        {STATES_UNTIL("100", "70"), 70},
+        {STATES_UNTIL("100", "40"), NAN},
     };
     for (size_t i = 0; i < N_ROWS(logs); i++) {
         struct mllog *m = mllog_new();
