@@ -480,8 +480,8 @@ TEST(a_second_start_is_a_run_of_its_own)
     }
 }
 
-/* Bars of Keras state the mean since their epoch began, and the first epoch has the compilation in it:
- * the last bar is compared with the pace of its own epoch. */
+/* Bars of Keras state the mean since their epoch began, and the first epoch has the compilation in
+ * it: the last bar is compared with the pace of its own epoch. */
 TEST(a_mean_of_an_epoch_has_the_pace_of_that_epoch)
 {
     _cleanup_(log_rule_freep) struct log_rule *rule = log_shipped_load("keras");
