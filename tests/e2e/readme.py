@@ -78,7 +78,8 @@ def check(t, node):
     with shell(node) as sh:
         printed = type_all(t, sh, own[:2] + cluster)
         rows = [line.split()[:2] for line in printed if re.match(r" +[12] +\d", line)]
-        t.equal([["1", "6400"], ["2", "12800"]], rows, "each worker reads 32 samples in 5 ms, as its lines say")
+        sizes, (one, two) = [size for size, _ in rows], [float(rate) for _, rate in rows]
+        t.ok(sizes == ["1", "2"] and 800 < one < 1650 and 1.5 < two / one < 2.5, "each worker reads 32 samples in 20 ms and more, as its lines say", rows)
         log = type_all(t, sh, ["benchctl logs latest --point 0"])
         t.match(rf"user {mkimage.USER} CapBnd: 0+ NoNewPrivs: 1 Seccomp: 2\n", "\n".join(log), "its program has no rights")
     level = node.cluster.kubectl("get", "namespace", "benchd", "-o", r"jsonpath={.metadata.labels.pod-security\.kubernetes\.io/enforce}").stdout
