@@ -322,6 +322,7 @@ struct reading {
     double run_ms;                       /* since run_start */
     /* The highest position, not of a start, and when it was: since run_start, less evaluations. */
     double most, most_ms, most_busy_ms;
+    double trained;  /* a train_samples after positions, which is what it has trained; 0: none */
     bool has_blocks; /* the start of each has the position */
     struct losses losses;
     struct positions positions[KEY_COUNT]; /* by the key of the events that have them */
@@ -543,6 +544,12 @@ static void put_rate(struct reading *r, double trainers, struct mllog_result *re
         ret->numbers =
             xasprintf("%.6g %s/s by its events, but it has seen %.6g in %.6g s", any->rate,
                       summary_unit_names[ret->unit], r->most, r->most_busy_ms / 1e3);
+    } else if (r->counts == COUNTS_EPOCHS && r->trained > 0 &&
+               fabs(r->trained / r->most - 1) > AGREES) {
+        ret->refusal = "its positions are not what it has trained";
+        ret->numbers = xasprintf("%.6g samples by its positions, and its train_samples at the end "
+                                 "are %.6g",
+                                 r->most, r->trained);
     } else if (isnan(ret->stated) && c->fastest > c->rate * MOST_UNEVEN) {
         ret->refusal = "its parts contradict each other: the events of some come before their end";
         ret->numbers = xasprintf("%.6g %s/s by its events, and %.6g in one part", c->rate,
@@ -602,6 +609,7 @@ static void take(struct reading *r, const struct event *e, double t_s, struct ml
             r->most_busy_ms = 1e3 * (t_s - fmax(ret->evaluation_s, 0) - evaluating_s);
         }
     }
+    r->trained = e->key == TRAIN_SAMPLES && r->most > 0 ? e->value : r->trained;
     r->run_ms = 1e3 * t_s;
     evaluations_extend(&ret->evaluations, t_s);
 }

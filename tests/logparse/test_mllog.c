@@ -238,6 +238,18 @@ TEST(a_figure_that_contradicts_the_length_of_its_training)
     assert_string_equal(r.numbers, "25 images/s by its events, and 100 in one part");
     free(r.numbers);
     mllog_free(m);
+    /* Its epochs count another batch than it has: what it has trained stands at its end. */
+    m = mllog_new();
+    read_log(m,
+             OF("dlrm", "32") RUN "0 epoch_start\n10 eval_start {\"epoch_num\":1.45}\n"
+                                  "20 eval_start {\"epoch_num\":1.9}\n21 epoch_stop\n"
+                                  "21 train_samples 3495680000\n",
+             &r);
+    assert_string_equal(r.refusal, "its positions are not what it has trained");
+    assert_string_equal(r.numbers, "3.77568e+09 samples by its positions, and its train_samples at "
+                                   "the end are 3.49568e+09");
+    free(r.numbers);
+    mllog_free(m);
 }
 
 /* Its data set, target and names are those of its time, and what the log says is before them. */
