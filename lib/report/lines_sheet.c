@@ -154,7 +154,6 @@ static void free_all(struct read_logs *logs)
 
 /* ---- on a page ---- */
 
-#define ANCHOR "lines-%u"
 #define PAGE_LOGS 20 /* of a point */
 
 void sheet_lines_of_points(struct sheet *s, const struct layout *l)

@@ -39,17 +39,20 @@ static void begin_part(struct buf *out)
     buf_puts(out, out->len == 0 ? "" : "; ");
 }
 
+static const struct system *system_of(const struct layout *l, const struct curve *c)
+{
+    return &l->result->def->spec->systems.items[c->points.items[0]->point->system];
+}
+
 static bool is_of_copies(const struct layout *l, const struct curve *c)
 {
-    const uint32_t system = c->points.items[0]->point->system;
-    return system_is_copies(&l->result->def->spec->systems.items[system]);
+    return system_is_copies(system_of(l, c));
 }
 
 /* By a rule of scope Job each states a figure of a whole job, and no sum of them is known. */
 static bool is_mean_of_copies(const struct layout *l, const struct curve *c)
 {
-    const uint32_t system = c->points.items[0]->point->system;
-    const struct log_rule *rule = l->result->def->spec->systems.items[system].log;
+    const struct log_rule *rule = system_of(l, c)->log;
     return rule != NULL && vec_any(&rule->lines, it, it->scope == LOG_SCOPE_JOB);
 }
 
