@@ -23,7 +23,7 @@ RUN groupadd --gid 65532 benchd \
 FROM base AS benchd
 RUN apt-get update \
  && apt-get install -y --no-install-recommends \
-    ca-certificates libcurl4 libgnutls30 libjansson4 libmicrohttpd12 libpcre2-8-0 libsqlite3-0 libssl3 libuv1 libyaml-0-2 libzstd1 zlib1g \
+    ca-certificates libcurl4 libgnutls30 libjansson4 libmicrohttpd12 libpcre2-8-0 libsqlite3-0 libssl3 libuv1 libyaml-0-2 libzstd1 \
  && rm -rf /var/lib/apt/lists/*
 # benchctl is for what is done where the store is: kubectl exec deploy/benchd -- benchctl results RUN --store ...
 COPY --from=build /out/usr/bin/benchd /out/usr/bin/benchctl /usr/bin/

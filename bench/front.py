@@ -141,11 +141,11 @@ def large(build, folder, args, bars):
     store, run, lines = folder / "large.db", "small-sweep-00000", []
     subprocess.run([build / "bench" / "results_store", store, str(args.points)], check=True, stdout=subprocess.DEVNULL)
     for words in (["results", run], ["results", run, "-o", "json"], ["results", run, "-o", "csv"], ["results", run, "--by", "replica"],
-                  ["describe", run], ["report", run, "-o", "html"], ["export", run, "-f", folder / "large.tar.zst"],
+                  ["describe", run], ["report", run, "-o", "html"], ["export", run, "-f", folder / "large.benchd.db"],
                   ["compare", run, run], ["history", "small-sweep"]):
         cost = cost_of([build / "ctl" / "benchctl", *words, "--store", f"sqlite:{store}"])
         mib = cost.max_rss_bytes / MIB
-        name = " ".join(str(w) for w in words if w not in (run, "small-sweep", "-f", folder / "large.tar.zst"))
+        name = " ".join(str(w) for w in words if w not in (run, "small-sweep", "-f", folder / "large.benchd.db"))
         lines.append([f"{name} of {args.points:,} points x 5: memory", f"{mib:.0f} MiB", f"{LARGE_MIB} MiB", bars.add(mib, LARGE_MIB),
                       f"{1000 * cost.wall_s:.0f}", ""])
     return lines

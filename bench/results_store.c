@@ -11,10 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buf.h"
 #include "base/mem.h"
 #include "base/parse.h"
 #include "base/splitmix.h"
+#include "core/environment.h"
 #include "core/record.h"
 #include "load/loaded_run.h"
 #include "spec/run_def.h"
@@ -51,9 +51,9 @@ static double normal(uint64_t *state)
     return sqrt(-2 * log(u)) * cos(2 * M_PI * v);
 }
 
-static char *environment(const struct replica_id *id, uint64_t *random)
+static struct environment environment(const struct replica_id *id, uint64_t *random)
 {
-    return xasprintf(
+    _cleanup_(freep) char *text = xasprintf(
         "{\"blas\":\"OpenBLAS 0.3.21 NO_LAPACKE DYNAMIC_ARCH NO_AFFINITY SkylakeX MAX_THREADS=64\","
         "\"blas_core\":\"SkylakeX\",\"build\":\"benchworker 0.1.0\",\"build_options\":\"release\","
         "\"caches\":\"L1d 48K, L1i 32K, L2 1280K, L3 49152K\",\"cgroup_cpu_limit\":10,"
@@ -67,9 +67,11 @@ static char *environment(const struct replica_id *id, uint64_t *random)
         2700 + splitmix_below(random, 200), splitmix_below(random, 1000000), id->attempt.point,
         id->attempt.trial, id->attempt.number, role_to_string(id->role), id->index,
         id->index % NODES);
+    json_auto_t *record = environment_parse(text);
+    return environment_of(record, NULL, NULL);
 }
 
-static char *summary(const struct replica_id *id, double speed, uint64_t *random)
+static struct summary *summary(const struct replica_id *id, double speed, uint64_t *random)
 {
     int64_t step_ns[STEPS], total_ns = 0;
     for (size_t i = 0; i < STEPS; i++) {
@@ -91,15 +93,13 @@ static char *summary(const struct replica_id *id, double speed, uint64_t *random
         s.phase_ns[i] =
             (int64_t)((double)total_ns / (PHASE_COUNT + 1)) + splitmix_below(random, 100000000);
     }
-    char digest[65] = "";
-    for (size_t i = 0; i < sizeof(digest) - 1; i++) {
-        digest[i] = "0123456789abcdef"[splitmix_below(random, 16)];
+    s.environment_digest = xmalloc(65);
+    for (size_t i = 0; i < 64; i++) {
+        s.environment_digest[i] = "0123456789abcdef"[splitmix_below(random, 16)];
     }
-    s.environment_digest = digest;
-    struct buf out = BUF_INIT;
-    const struct record_who who = {id->role, id->index, id->attempt.number};
-    record_write_summary(&out, &who, &s, step_ns, STEPS);
-    return buf_take(&out);
+    s.environment_digest[64] = '\0';
+    summary_set_series(&s, step_ns, STEPS);
+    return xmemdup(&s, sizeof(s));
 }
 
 /* `speed`: steps take the usual time divided by it. */
@@ -110,8 +110,8 @@ static void add_replicas(struct attempt_row *row, enum role role, uint32_t n, do
         const struct replica_id id = {row->id, role, i};
         *vec_push(&row->replicas) = (struct replica_row){
             .id = id,
-            .summary_json = summary(&id, speed, random),
-            .environment_json = environment(&id, random),
+            .summary = summary(&id, speed, random),
+            .environment = environment(&id, random),
             .log_bytes = 20000,
         };
     }

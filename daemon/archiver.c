@@ -10,16 +10,15 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/str.h"
-#include "base/vec_sorted.h"
-#include "base/vec_walk.h"
-#include "load/archive_run.h"
+#include "config.h"
+#include "load/loaded_run.h"
 
 #define RETRY_NS (5 * INT64_C(1000000000))
 #define RETRY_DOUBLINGS_MAX 6                 /* to 320 s */
 #define IDLE_NS (600 * INT64_C(1000000000))   /* others may write to the store, too */
-#define RESTORE_MAX_BYTES ((size_t)256 << 20) /* unpacked */
-#define NAME_MAX_BYTES 200                    /* The archive's name has this much of the run's. */
+#define RESTORE_MAX_BYTES ((size_t)256 << 20) /* packed: in memory */
+#define ENDING RUN_FILE_ENDING RUN_FILE_ZSTD
+#define NAME_MAX_BYTES 200 /* The archive's name has this much of the run's. */
 
 /* What a job has done, for the loop. */
 struct done {
@@ -58,13 +57,13 @@ static void add_uid(struct archiver *a, const char *uid)
 
 static int list(struct archiver *a)
 {
-    const int r = bucket_list(a->bucket, ARCHIVE_ENDING, &a->names, &a->done.err);
+    const int r = bucket_list(a->bucket, ENDING, &a->names, &a->done.err);
     if (r < 0) {
         vec_free(&a->names.list);
         return r;
     }
     vec_each (char *const, name, &a->names.list) {
-        _cleanup_(freep) char *stem = xstrndup(*name, strlen(*name) - strlen(ARCHIVE_ENDING));
+        _cleanup_(freep) char *stem = xstrndup(*name, strlen(*name) - strlen(ENDING));
         const char *dot = strrchr(stem, '.');
         add_uid(a, dot == NULL ? stem : dot + 1);
     }
@@ -72,36 +71,36 @@ static int list(struct archiver *a)
     return 0;
 }
 
-/* A name that two runs had is the later one's, as run_accept.c has it. */
-static int free_name(struct store *s, struct loaded_run *run, struct err *err)
+/* A name that two runs had is the later one's, as run_accept.c has it. The name that is left for
+ * the run; owned. */
+static int free_name(struct store *s, const struct run_row *row, char **ret, struct err *err)
 {
     _cleanup_(run_row_done) struct run_row other = {0};
-    const int r = s->ops->get_run(s, run->row.name, &other, err);
+    const int r = s->ops->get_run(s, row->name, &other, err);
     if (r < 0) {
         return r;
     }
-    const bool is_later = run->row.created_unix_ms >= other.created_unix_ms;
-    char *name = xasprintf("%s-%.8s", run->row.name, is_later ? other.uid : run->row.uid);
+    const bool is_later = row->created_unix_ms >= other.created_unix_ms;
+    _cleanup_(freep) char *name = xasprintf("%s-%.8s", row->name, is_later ? other.uid : row->uid);
     if (is_later) {
-        const int renamed = s->ops->rename_run(s, other.uid, name, err);
-        free(name);
-        return renamed;
+        *ret = xstrdup(row->name);
+        return s->ops->rename_run(s, other.uid, name, err);
     }
-    free(run->row.name);
-    run->row.name = name;
+    *ret = take_ptr(name);
     return 0;
 }
 
-static int store_run(struct archiver *a, const struct archive *archive, struct loaded_run *run)
+static int store_run(struct archiver *a, struct store *file, const struct run_row *row)
 {
     struct store *s = NULL;
     struct err *err = &a->done.err;
     struct run_brief brief;
     int r = store_open(a->store_url, false, &s, err);
-    if (r >= 0 && s->ops->get_brief(s, run->row.uid, &brief, NULL) < 0) {
-        r = archive_store_put(s, archive, run, err);
-        if (r == -EEXIST && (r = free_name(s, run, err)) >= 0) {
-            r = archive_store_put(s, archive, run, err);
+    if (r >= 0 && s->ops->get_brief(s, row->uid, &brief, NULL) < 0) {
+        _cleanup_(freep) char *name = NULL;
+        r = run_file_put(file, row->name, s, err);
+        if (r == -EEXIST && (r = free_name(s, row, &name, err)) >= 0) {
+            r = run_file_put(file, name, s, err);
         }
         a->done.what = DID_RESTORE;
     }
@@ -109,28 +108,59 @@ static int store_run(struct archiver *a, const struct archive *archive, struct l
     return r;
 }
 
+/* The run of the file `packed`, made anew in the file `path`. */
+static int read_archive(const struct archiver *a, const struct buf *packed, const char *path,
+                        struct store **ret, struct run_row *row, struct err *err)
+{
+    _cleanup_(freep) char *room = NULL;
+    struct store *theirs = NULL;
+    struct run_file_head head = {0};
+    FILE *in = fmemopen(packed->data, packed->len, "rb");
+    int r = in == NULL ? err_set_errno(err, errno, "an archive") : 0;
+    r = r < 0 ? r : run_file_room(a->new_mark, &room, err);
+    r = r < 0 ? r : run_file_unpack(in, room, RUN_FILE_MAX_BYTES, err);
+    r = r < 0 ? r : run_file_open(room, &theirs, &head, err);
+    r = r < 0 ? r : run_file_take(theirs, path, ret, err);
+    r = r < 0 ? r : run_file_run(*ret, row, err);
+    run_file_head_done(&head);
+    store_close(theirs);
+    if (room != NULL) {
+        (void)unlink(room); /* as put() does */
+    }
+    if (in != NULL) {
+        (void)fclose(in); /* it was only read */
+    }
+    return r;
+}
+
 /* One that is damaged stays damaged: it is skipped. */
 static int restore(struct archiver *a, const char *name)
 {
-    _cleanup_(archive_done) struct archive archive = {0};
-    _cleanup_(loaded_run_done) struct loaded_run run = {0};
-    struct buf file = BUF_INIT;
+    _cleanup_(buf_done) struct buf packed = BUF_INIT;
+    _cleanup_(run_row_done) struct run_row row = {0};
+    _cleanup_(freep) char *path = NULL;
+    struct store *file = NULL;
     struct err *err = &a->done.err;
-    int r = bucket_get(a->bucket, name, RESTORE_MAX_BYTES, &file, err);
+    int r = bucket_get(a->bucket, name, RESTORE_MAX_BYTES, &packed, err);
     if (r < 0 && r != -E2BIG && r != -ENOENT) {
         return r;
     }
     a->done.name = xstrdup(name);
-    r = r < 0 ? r : archive_read(file.data, file.len, RESTORE_MAX_BYTES, &archive, err);
-    buf_done(&file);
-    r = r < 0 ? r : archive_run_load(&archive, &run, err);
-    r = r < 0 ? r : archive_run_check(&archive, &run, err);
-    if (r < 0) {
+    const int room = r < 0 ? 0 : run_file_room(a->new_mark, &path, err);
+    r = r < 0 || room < 0 ? r : read_archive(a, &packed, path, &file, &row, err);
+    buf_done(&packed);
+    if (r < 0 && !run_file_may_work_later(r)) {
         a->done.what = DID_SKIP;
-        return 0;
+        r = 0;
+    } else if (r >= 0 && room >= 0) {
+        a->done.uid = xstrdup(row.uid);
+        r = store_run(a, file, &row);
     }
-    a->done.uid = xstrdup(run.row.uid);
-    return store_run(a, &archive, &run);
+    store_close(file);
+    if (path != NULL) {
+        (void)unlink(path); /* as put() does */
+    }
+    return room < 0 ? room : r;
 }
 
 /* The next one, or the store is not new any more. */
@@ -157,15 +187,39 @@ static bool is_wanted(struct archiver *a, struct store *s, const struct finished
            s->ops->probe_run(s, run->uid, NULL) != -EBUSY;
 }
 
+/* The run as a file that was read whole, compressed. */
+static int pack(struct store *s, const char *uid, const char *path, struct buf *out,
+                struct err *err)
+{
+    char digest[RUN_FILE_DIGEST_SIZE];
+    struct run_file_head head = {0};
+    struct store *file = NULL;
+    size_t n_lost = 0;
+    int r = run_file_make(s, uid, &RUN_FILE_ALL, "benchd " BENCHD_VERSION, path, digest, err);
+    r = r < 0 ? r : run_file_open(path, &file, &head, err);
+    r = r < 0 ? r : run_file_read(file, &n_lost, err);
+    run_file_head_done(&head);
+    store_close(file);
+    return r < 0 ? r : run_file_send(path, true, out, err);
+}
+
 static int put(struct archiver *a, struct store *s, const struct finished_run *run)
 {
     _cleanup_(buf_done) struct buf file = BUF_INIT;
-    _cleanup_(freep) char *name =
-        xasprintf("%.*s.%s" ARCHIVE_ENDING, NAME_MAX_BYTES, run->name, run->uid);
+    _cleanup_(freep) char *name = xasprintf("%.*s.%s" ENDING, NAME_MAX_BYTES, run->name, run->uid);
     struct err *err = &a->done.err;
     a->done.name = xstrdup(run->name);
     a->done.uid = xstrdup(run->uid);
-    int r = archive_store_pack(s, run->uid, a->new_mark, &file, err);
+    _cleanup_(freep) char *path = NULL;
+    int r = run_file_room(a->new_mark, &path, err);
+    if (r < 0) {
+        return r;
+    }
+    r = pack(s, run->uid, path, &file, err);
+    (void)unlink(path); /* run_file_sweep unlinks what stays */
+    if (run_file_may_work_later(r)) {
+        return r;
+    }
     /* What cannot be read now cannot be read later; or it was erased in between. */
     a->done.what = r == -ENOENT ? DID_HAD : r < 0 ? DID_SKIP : DID_PUT;
     r = r < 0 ? 0 : bucket_put(a->bucket, name, &file, err);

@@ -419,14 +419,13 @@ static void look_up_name(struct daemon *d)
 
 /* ---- life ---- */
 
-static void on_notice(void *ctx, enum kube_notice notice, const char *text)
+static void on_notice(enum kube_notice notice, const char *text)
 {
     static const char *const messages[] = {
         [KUBE_NOTICE_INSECURE] = "the connection to the API server is not secure",
         [KUBE_NOTICE_WARNING] = "the API server warns",
         [KUBE_NOTICE_PLUGIN] = "the credential plugin failed",
     };
-    (void)ctx;
     log_event(LOG_LEVEL_WARN, messages[notice], "text", text, NULL);
 }
 

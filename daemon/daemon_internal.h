@@ -16,9 +16,8 @@
 #include "daemon/cluster/event_recorder.h"
 #include "daemon/web/daemon_view.h"
 #include "daemon/retention.h"
-#include "daemon/run/run_env.h"
+#include "daemon/run/run.h"
 #include "daemon/run/run_queue.h"
-#include "daemon/space.h"
 #include "daemon/cluster/watches.h"
 
 struct archiver;
@@ -60,7 +59,7 @@ void publish_view(struct daemon *d);
 
 /* archiver.c, --archive: puts each run that has ended into a folder or a bucket outside of the
  * volume, and fills a new store from there. The archive has a name for each run,
- * NAME.UID.benchd.tar.zst, and is listed at the start, so a restart loses nothing. One job at a
+ * NAME.UID.benchd.db.zst, and is listed at the start, so a restart loses nothing. One job at a
  * time, on a thread of libuv's pool:
  *
  *   list      what the archive has

@@ -20,6 +20,7 @@
 #include "host/host.h"
 #include "kube/config.h"
 #include "kube/lease.h"
+#include "store/run_file.h"
 
 struct program {
     uv_loop_t loop;
@@ -132,6 +133,10 @@ static int open_all(struct program *p, struct err *err)
     _cleanup_(freep) char *lock = xasprintf("%s.lock", store_file(p));
     const int lock_fd = lock_take(lock, err); /* held until the process ends */
     _cleanup_(freep) char *place = NULL;
+    if (lock_fd >= 0) {
+        run_file_sweep(store_file(p)); /* no other process uses the store */
+        run_file_sweep(new_mark);      /* the archiver's */
+    }
     if (lock_fd < 0 || lock_place(lock_fd, &place, err) < 0 || load_key(p, err) < 0) {
         return EXIT_LOCAL_RESOURCE;
     }

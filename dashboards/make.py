@@ -100,35 +100,24 @@ def trend(title, description, unit, grid, expr):
                  "tooltip": {"mode": "multi"}})
 
 
-COLUMNS = [  # refId, metric, title, unit
-    ("A", "benchd_point_throughput_samples_per_second", "Throughput", RATE),
-    ("B", "benchd_point_throughput_low_samples_per_second", "Throughput low", RATE),
-    ("C", "benchd_point_throughput_high_samples_per_second", "Throughput high", RATE),
-    ("D", "benchd_point_baseline_throughput_samples_per_second", "Baseline", RATE),
-    ("E", "benchd_point_speedup_ratio", "Speedup", "none"),
-    ("F", "benchd_point_speedup_low_ratio", "Speedup low", "none"),
-    ("G", "benchd_point_speedup_high_ratio", "Speedup high", "none"),
-    ("H", "benchd_point_efficiency_ratio", "Efficiency", "percentunit"),
-    ("I", "benchd_point_efficiency_low_ratio", "Efficiency low", "percentunit"),
-    ("J", "benchd_point_efficiency_high_ratio", "Efficiency high", "percentunit"),
-    ("K", "benchd_point_trials_succeeded", "Trials", "none"),
-]
-
-
 def points_table(grid):
-    renames = {f"Value #{ref}": title for ref, _, title, _ in COLUMNS}
-    order = ["point", "system", *X_AXES, "other", *renames]
+    """A column for each figure that /metrics has of points: a new one is there without a change here."""
+    order = ["point", "system", *X_AXES, "other", *(f"{figure}{limit}" for figure in ("throughput", "speedup", "efficiency")
+                                                    for limit in ("", "_low", "_high"))]
+    every = f'{{__name__=~"benchd_point_.+",run="$run",{SCOPE}}}'
     return panel(
-        "table", "Points", "All swept points with their 95% intervals and the baseline that each divides by; samples/s are of "
+        "table", "Points", "All swept points with their figures, 95% intervals and the baseline that each divides by; throughputs are of "
         "the whole job, the median over trials. The same numbers as benchctl results.", "none", grid,
-        [instant(last(metric), ref, format="table") for ref, metric, _, _ in COLUMNS],
-        overrides=[{"matcher": {"id": "byName", "options": title}, "properties": [{"id": "unit", "value": unit}]}
-                   for _, _, title, unit in COLUMNS if unit != "none"],
+        [instant(f"last_over_time({every}[$__range])", format="time_series")],
+        overrides=[override("^(efficiency|.*_share)(_low|_high)?$", unit="percentunit"),
+                   override("^(baseline_)?throughput(_low|_high)?$", unit=RATE), override("_bytes$", unit="bytes")],
         transformations=[
+            {"id": "labelsToFields", "options": {"mode": "columns", "valueLabel": "__name__"}},
             {"id": "merge", "options": {}},
+            {"id": "renameByRegex", "options": {"regex": "^benchd_point_(.+?)(_samples_per_second|_ratio)?$", "renamePattern": "$1"}},
             {"id": "organize", "options": {
                 "excludeByName": dict.fromkeys(("Time", "run", "benchmark", *TARGET), True),
-                "indexByName": {name: i for i, name in enumerate(order)}, "renameByName": renames}}],
+                "indexByName": {name: i for i, name in enumerate(order)}, "renameByName": {}}}],
         options={"showHeader": True, "cellHeight": "sm"})
 
 
@@ -358,8 +347,8 @@ NODE_COLUMNS = [
 NODES = [
     stat("Nodes", "That replicas of succeeded trials ran on. A scrape shows 60 at most, of a run all or none.", "none", (0, 0, 8, 4),
          last("benchd_run_nodes")),
-    stat("Points with a straggler", "Points with a replica slower than the others of its role beyond their spread; benchctl describe names it.",
-         "none", (8, 0, 8, 4), last("benchd_run_slow_replicas")),
+    stat("Worst straggler", "The most that trainers of a point lose to the slowest, as a share of a step; benchctl results --by replica shows it.",
+         "percentunit", (8, 0, 8, 4), f'max({last("benchd_point_straggler_share_ratio")})'),
     stat("Slowest node", "How much more time a step its replicas need than those of others; nothing where there is nothing to compare with.", "percentunit",
          (16, 0, 8, 4), f'max({last("benchd_node_excess_ratio")})'),
     table("By node", "As benchctl results --by node prints it.", (0, 4, 24, 12),

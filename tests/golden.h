@@ -41,6 +41,7 @@ static inline void golden_check(const char *name, const char *actual)
     }
     _cleanup_(freep) char *expected = golden_read(name);
     if (strcmp(expected, actual) != 0) {
-        fail_msg("%s differs.\n--- expected\n%s--- actual\n%s", name, expected, actual);
+        fail_msg("%s differs (BENCHD_GOLDEN_UPDATE=1 rewrites it).\n--- expected\n%s--- actual\n%s",
+                 name, expected, actual);
     }
 }

@@ -10,7 +10,6 @@
 #include <time.h>
 
 #include "base/clock.h"
-#include "base/fd.h"
 #include "base/mem.h"
 #include "base/parse.h"
 #include "base/str.h"

@@ -178,7 +178,9 @@ int report_summary(struct report *r, struct err *err)
     s->max_rss_bytes = r->max_rss_bytes;
     s->environment_digest = r->environment_digest[0] == '\0' ? NULL : r->environment_digest;
     _cleanup_(buf_done) struct buf line = BUF_INIT;
-    record_write_summary(&line, &r->who, s, r->step_ns.items, r->step_ns.len);
+    summary_set_series(s, r->step_ns.items, r->step_ns.len);
+    record_write_summary(&line, &r->who, s);
+    summary_drop_series(s);
     s->environment_digest = NULL; /* it was borrowed */
     const int result = r->summary_file != NULL ? put_file(r->summary_file, &line, err) : 0;
     return result < 0 ? result : put_line(r, &line, err);

@@ -12,7 +12,6 @@
 #include "base/parse.h"
 #include "base/str.h"
 #include "base/vec.h"
-#include "base/vec_walk.h"
 #include "config.h"
 #include "host/host.h"
 #include "host/probe.h"

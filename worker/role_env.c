@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/fd.h"
 #include "base/mem.h"
 #include "base/parse.h"
 #include "base/str.h"

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/exit_code.h"
-#include "base/fd.h"
 #include "base/mem.h"
 #include "worker/comm/ps/ps_server.h"
 #include "worker/learner.h"

@@ -15,8 +15,7 @@
 
 #include "base/clock.h"
 #include "base/exit_code.h"
-#include "base/mem.h"
-#include "core/noise_rule.h"
+#include "core/summary.h"
 #include "exchange/ring_plan.h"
 #include "host/probe.h"
 #include "worker/comm/nccl/exchange_nccl.h"
@@ -136,7 +135,7 @@ static void want(void *ctx, size_t offset, size_t n)
     }
 }
 
-/* With local steps (core/exchange_mode.h) Adam updates each range of the trainer's own parameters
+/* With local steps (core/exchange_kind.h) Adam updates each range of the trainer's own parameters
  * as soon as its gradients are final: they are still in the caches, and in the last of the steps
  * the new parameters, which the trainer then sends, can leave at once. */
 static void update_locally(struct trainer *t, size_t offset)

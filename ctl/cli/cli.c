@@ -10,14 +10,10 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "base/ascii.h"
 #include "base/mem.h"
 #include "base/parse.h"
 #include "base/str.h"
-#include "base/text.h"
-#include "base/vec_walk.h"
 #include "base/whole_file.h"
-#include "ctl/cli/usage.h"
 #include "report/terminal.h"
 
 #define NOTE_INDENT 2 /* A note's lines after the first one are indented by this. */

@@ -9,8 +9,30 @@
 #include "base/args.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "ctl/cli/verb.h"
+#include "base/exit_code.h"
+#include "base/mem.h"
 #include "doc/diag.h"
+
+/* A row of the verb table: what the parser, the help, the manual and completion know of a verb. */
+
+struct cli;
+
+struct verb {
+    const char *name;
+    const char *args;     /* "NAME [option...]" */
+    const char *summary;  /* one line for the list of verbs */
+    const char *group;    /* the heading above this verb in the list; NULL: as the verb before */
+    const char *examples; /* lines of --help; never NULL */
+    const char *details;  /* NULL, or a paragraph of --help */
+    const struct arg_opt *opts;
+    size_t n_opts;
+    const char *formats; /* what -o takes: "wide|json|name"; NULL: the verb does not take -o */
+    size_t min_words, max_words;
+    const char *instead; /* what may be meant with more words; NULL: `args` */
+    enum exit_code (*run)(struct cli *cli);
+};
+/* The two members of an array of options. */
+#define VERB_OPTS(list) .opts = (list), .n_opts = COUNT_OF(list)
 
 struct cli {
     const char *program;             /* "benchctl", or "kubectl bench" as its plugin */
@@ -57,7 +79,7 @@ void cli_note(const struct cli *cli, const char *fmt, ...) __attribute__((format
  * which people copy, is one line. */
 void cli_note_prose(const struct cli *cli, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
-/* Writes data to stdout; to a terminal as text_put_shown of base/text.h does. EXIT_OK, or
+/* Writes data to stdout; to a terminal as text_put_shown of base/str.h does. EXIT_OK, or
  * EXIT_LOCAL_RESOURCE after printing the error. */
 enum exit_code cli_print(const struct buf *out);
 /* Returns an empty buffer for cli_print of a long text. buf_spill writes what was made so far,
@@ -72,3 +94,14 @@ enum exit_code cli_take_number(const struct cli *cli, const char *option, int64_
 bool cli_is_run_kind(const char *word);
 bool cli_is_benchmark_kind(const char *word);
 bool cli_output_is(const struct cli *cli, const char *format);
+
+/* ---- usage.c: help texts, made from the verb table ---- */
+
+/* Help of the program or of one verb; `program` as in struct cli. */
+void usage_program(const char *program, const struct verb *const *verbs, size_t n_verbs,
+                   struct buf *out);
+void usage_verb(const char *program, const struct verb *verb, struct buf *out);
+
+/* The options that every verb takes. */
+extern const struct arg_opt usage_global_opts[];
+extern const size_t usage_n_global_opts;

@@ -1,5 +1,5 @@
-/* See usage.h. */
-#include "ctl/cli/usage.h"
+/* See cli.h. */
+#include "ctl/cli/cli.h"
 
 #include <string.h>
 

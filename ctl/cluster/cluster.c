@@ -59,9 +59,8 @@ static char *make_where(const struct cli *cli, const char *ns)
                      cli->kubeconfig == NULL ? "" : cli->kubeconfig);
 }
 
-static void on_notice(void *ctx, enum kube_notice notice, const char *text)
+static void on_notice(enum kube_notice notice, const char *text)
 {
-    (void)ctx;
     (void)notice;
     (void)fprintf(stderr, "warning: %s\n", text); /* there is no other place for it */
 }
@@ -95,6 +94,7 @@ static const struct backend_ops ops = {
     .load_run = cluster_load_run,
     .load_figures = cluster_load_figures,
     .get_log = cluster_get_log,
+    .get_file = cluster_get_file,
     .delete_run = cluster_delete_run,
     .cancel_run = cluster_cancel_run,
     .run = cluster_run,

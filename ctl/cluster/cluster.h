@@ -3,5 +3,5 @@
 
 #include "ctl/runs/backend.h"
 
-/* cluster.c, or cluster_none.c in a build without Kubernetes. EXIT_OK, or prints the error. */
+/* EXIT_OK, or prints the error. */
 enum exit_code cluster_backend_open(const struct cli *cli, struct backend **ret);

@@ -67,9 +67,9 @@ int cluster_get_object(struct cluster *c, const struct kube_resource *res, const
 }
 
 int cluster_get_list(struct cluster *c, const struct kube_resource *res, const char *ns,
-                     const char *selector, json_t **ret, struct err *err)
+                     json_t **ret, struct err *err)
 {
-    const struct kube_list_options options = {.label_selector = selector};
+    const struct kube_list_options options = {0};
     struct kube_request req;
     kube_request_list(res, ns, &options, &req);
     return cluster_get(c, &req, ret, err);

@@ -4,10 +4,9 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "core/fact_texts.h"
+#include "core/json_field.h"
 #include "ctl/cluster/cluster_internal.h"
 #include "ctl/doctor/doctor.h"
-#include "kube/json.h"
 
 static void fail_with(struct checks *checks, const char *name, int r, const char *fix,
                       const struct err *err)

@@ -2,6 +2,7 @@
  * namespace, one loop. Included by cluster*.c only. Edge files: libuv. */
 #pragma once
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -56,9 +57,9 @@ int cluster_get(struct cluster *c, struct kube_request *req, json_t **ret, struc
 /* The same for an object of the namespace, by its name. */
 int cluster_get_object(struct cluster *c, const struct kube_resource *res, const char *name,
                        json_t **ret, struct err *err);
-/* The same for the objects that have these labels; a NULL namespace means all, NULL labels any. */
+/* The same for a list; a NULL namespace means all. */
 int cluster_get_list(struct cluster *c, const struct kube_resource *res, const char *ns,
-                     const char *selector, json_t **ret, struct err *err);
+                     json_t **ret, struct err *err);
 /* Every request has these: short time-outs and few retries. */
 extern const struct kube_call_options cluster_options;
 /* The exit code for an error; cluster_error prints it, too. */
@@ -103,12 +104,21 @@ enum exit_code cluster_get_log(struct backend *b, const struct loaded_run *run,
                                const struct replica_id *id, struct buf *out);
 enum exit_code cluster_delete_run(struct backend *b, const char *what, char **ret_name);
 enum exit_code cluster_cancel_run(struct backend *b, const char *what, char **ret_name);
-/* Loads the API's document. `status` is what the object says; NULL takes the document's. */
-int cluster_load_document(struct cluster *c, const char *name, const struct run_status *status,
-                          struct loaded_run *ret, struct err *err);
-/* Everything of the document moves into *ret (loaded_run_done, also after an error). */
-int cluster_take_document(const json_t *document, const struct run_status *status,
-                          struct loaded_run *ret, struct err *err);
+enum exit_code cluster_get_file(struct backend *b, const char *what,
+                                const struct run_file_parts *parts, const char *path);
+
+/* --- cluster_file.c: runs as benchd sends them ------------------------------------------------ */
+
+#define CLUSTER_NOT_ACCEPTED (-ESTALE) /* benchd has no file of the run, and no results (409) */
+/* Loads the run. `status` is what the object says; NULL takes the file's. */
+int cluster_load_file(struct cluster *c, const char *name, const struct run_status *status,
+                      struct loaded_run *ret, struct err *err);
+/* The same of an answer that came: the run, or a part of it. */
+int cluster_read_file(const void *data, size_t len, const struct run_status *status,
+                      struct loaded_run *ret, struct err *err);
+/* The file that benchd answers with these arguments ("?logs=true"), unpacked, into `path`. */
+int cluster_fetch_file(struct cluster *c, const char *name, const char *args, const char *path,
+                       struct err *err);
 
 /* --- cluster_run.c, cluster_watch.c ----------------------------------------------------------- */
 

@@ -2,7 +2,7 @@
  * compared with what there is in all, of each resource alone. Edge file: it asks a cluster. */
 #include "base/mem.h"
 #include "base/parse.h"
-#include "core/fact_texts.h"
+#include "core/json_field.h"
 #include "ctl/cluster/cluster.h"
 #include "ctl/cluster/cluster_internal.h"
 #include "ctl/doctor/doctor.h"
@@ -77,7 +77,7 @@ static int read_nodes(struct cluster *c, json_t *parts, struct err *err)
 {
     static const struct kube_resource nodes = {"", "v1", "nodes", "node"};
     json_auto_t *list = NULL;
-    const int r = cluster_get_list(c, &nodes, NULL, NULL, &list, err);
+    const int r = cluster_get_list(c, &nodes, NULL, &list, err);
     const json_t *node;
     size_t i;
     json_array_foreach (json_object_get(list, "items"), i, node) {

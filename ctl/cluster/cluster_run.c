@@ -237,8 +237,8 @@ static enum exit_code show_tables(struct cluster *c, const char *name, enum watc
 {
     _cleanup_(loaded_run_done) struct loaded_run run = {0};
     struct err err = {0};
-    int r = cluster_load_document(c, name, status, &run, &err);
-    if (r < 0) {
+    const int r = cluster_load_file(c, name, status, &run, &err);
+    if (r < 0 && r != CLUSTER_NOT_ACCEPTED) {
         enum exit_code code = cluster_exit_code(r);
         _cleanup_(freep) char *fix = later(c, name);
         return cli_error(end == WATCH_TIMED_OUT ? EXIT_TIMEOUT : code, fix,
@@ -250,7 +250,7 @@ static enum exit_code show_tables(struct cluster *c, const char *name, enum watc
         _cleanup_(freep) char *fix = xasprintf("see benchctl describe %s", name);
         code = cli_error(EXIT_USAGE, fix, "run/%s was not accepted: %s", name,
                          status->message[0] == '\0' ? "no reason given" : status->message);
-    } else if ((code = show_sheet(c->backend.cli, sheet_points, run.result)) == EXIT_OK) {
+    } else if ((code = show_points(c->backend.cli, &run)) == EXIT_OK) {
         show_note_more(c->backend.cli, run.def->name, c->backend.where);
         code = status->phase == RUN_CANCELLED ? EXIT_RUN_FAILED : show_exit_code(run.result);
     }

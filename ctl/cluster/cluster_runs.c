@@ -7,14 +7,6 @@
 #include "ctl/cluster/cluster_internal.h"
 #include "ctl/runs/object.h"
 #include "kube/json.h"
-#include "result/result_build.h"
-
-static int list_objects(struct cluster *c, const struct kube_resource *res,
-                        const struct list_wanted *wanted, json_t **ret, struct err *err)
-{
-    return cluster_get_list(c, res, wanted->is_all_namespaces ? NULL : c->ns, wanted->selector, ret,
-                            err);
-}
 
 /* The index of the object that was created last; -1 if none exists. */
 static int find_newest(const json_t *items)
@@ -37,7 +29,7 @@ static enum exit_code find_in_list(struct cluster *c, const char *what, const st
 {
     json_auto_t *list = NULL;
     struct err err = {0};
-    int r = list_objects(c, &kube_benchmark_runs, &(struct list_wanted){0}, &list, &err);
+    int r = cluster_get_list(c, &kube_benchmark_runs, c->ns, &list, &err);
     if (r < 0) {
         return cluster_error(r, &err);
     }
@@ -117,8 +109,6 @@ static int add(struct listing *list, const json_t *object, const struct list_wan
             return r;
         }
     }
-    l.ns =
-        xstrdup_or_null(wanted->is_all_namespaces ? kube_json_metadata(object, "namespace") : NULL);
     *vec_push(&list->items) = l;
     return 0;
 }
@@ -150,8 +140,8 @@ enum exit_code cluster_list(struct backend *b, const struct list_wanted *wanted,
     }
     json_auto_t *list = NULL;
     if (wanted->n_names == 0) {
-        r = list_objects(c, wanted->is_benchmarks ? &kube_benchmarks : &kube_benchmark_runs, wanted,
-                         &list, &err);
+        r = cluster_get_list(c, wanted->is_benchmarks ? &kube_benchmarks : &kube_benchmark_runs,
+                             c->ns, &list, &err);
     }
     size_t i;
     const json_t *object;
@@ -164,42 +154,6 @@ enum exit_code cluster_list(struct backend *b, const struct list_wanted *wanted,
         qsort(ret->items.items, ret->items.len, sizeof(ret->items.items[0]), by_age);
     }
     return r < 0 ? cluster_error(r, &err) : EXIT_OK;
-}
-
-int cluster_take_document(const json_t *document, const struct run_status *status,
-                          struct loaded_run *ret, struct err *err)
-{
-    struct run_document d = {0};
-    int r = run_document_from_json(document, &d, err);
-    *ret = loaded_run_of_document(&d);
-    if (r < 0) {
-        return err_wrap(err, r, "benchd's answer");
-    }
-    /* If the run has ended alike in both, the store knows more: its dates have milliseconds. */
-    if (status != NULL &&
-        (!run_phase_is_final(status->phase) || status->phase != ret->row.status.phase)) {
-        ret->row.status = *status;
-    }
-    if (ret->row.definition_json == NULL) {
-        return 0; /* not accepted (yet) */
-    }
-    r = store_load_run_def(&ret->row, &ret->def, err);
-    if (r >= 0) {
-        ret->result = result_build(ret->def, ret->row.status.phase, ret->rows, ret->n_rows);
-    }
-    return r;
-}
-
-int cluster_load_document(struct cluster *c, const char *name, const struct run_status *status,
-                          struct loaded_run *ret, struct err *err)
-{
-    _cleanup_(freep) char *path = cluster_api_path(name, "/attempts");
-    json_auto_t *document = NULL;
-    int r = cluster_api_get(c, path, &document, err);
-    if (r >= 0 && (r = cluster_take_document(document, status, ret, err)) < 0) {
-        loaded_run_done(ret);
-    }
-    return r;
 }
 
 /* What the object says, for when benchd cannot be asked. */
@@ -218,7 +172,7 @@ static bool load_kept(struct cluster *c, const char *name, struct loaded_run *re
     struct err err;
     bool is_dead;
     return cluster_reach_benchd(c, &is_dead, &err) >= 0 &&
-           cluster_load_document(c, name, NULL, ret, &err) >= 0;
+           cluster_load_file(c, name, NULL, ret, &err) >= 0;
 }
 
 enum exit_code cluster_load_run(struct backend *b, const char *what, struct loaded_run *ret)
@@ -238,17 +192,15 @@ enum exit_code cluster_load_run(struct backend *b, const char *what, struct load
     object_read_status(object, &status);
     code = cluster_find_benchd(c);
     r = code == EXIT_OK
-            ? cluster_load_document(c, kube_json_metadata(object, "name"), &status, ret, &err)
+            ? cluster_load_file(c, kube_json_metadata(object, "name"), &status, ret, &err)
             : 0;
     if (r >= 0 && code == EXIT_OK) {
         ret->object = json_incref(object);
-        if (ret->row.created_unix_ms == 0) { /* not accepted: benchd has not stored it */
-            ret->row.created_unix_ms = object_created_unix_ms(object);
-        }
     } else {
         load_object(object, ret);
-        /* benchd may not know a run yet that was just created. */
-        const bool is_new = r == -ENOENT && !run_phase_is_final(ret->row.status.phase);
+        /* benchd may not know a run yet that was just created, or that it did not accept. */
+        const bool is_new = (r == -ENOENT && !run_phase_is_final(ret->row.status.phase)) ||
+                            r == CLUSTER_NOT_ACCEPTED;
         code = code != EXIT_OK || is_new ? code : cluster_error(r, &err);
     }
     return code;
@@ -269,6 +221,25 @@ enum exit_code cluster_get_log(struct backend *b, const struct loaded_run *run,
     }
     buf_append(out, a.body.data, a.body.len);
     return EXIT_OK;
+}
+
+/* benchd knows a run by its full name, also after its object's time to live. */
+enum exit_code cluster_get_file(struct backend *b, const char *what,
+                                const struct run_file_parts *parts, const char *path)
+{
+    struct cluster *c = (struct cluster *)b;
+    const char *args = parts->without_logs ? "" : "?logs=true";
+    json_auto_t *object = NULL;
+    struct err err = {0};
+    enum exit_code code = cluster_find_benchd(c);
+    if (code != EXIT_OK) {
+        return code;
+    }
+    int r = cluster_fetch_file(c, run_word_name(what), args, path, &err);
+    if (r == -ENOENT && (code = cluster_find_object(c, what, &object)) == EXIT_OK) {
+        r = cluster_fetch_file(c, kube_json_metadata(object, "name"), args, path, &err);
+    }
+    return code == EXIT_OK && r < 0 ? cluster_error(r, &err) : code;
 }
 
 /* The object has changed, but no benchd acts on it. */

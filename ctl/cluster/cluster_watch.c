@@ -1,7 +1,7 @@
 /* Follows a run of a cluster until its end: turns callbacks into events of watch_state.h, and does
  * what its machine decides. The object is watched; what only benchd knows (steps, ended attempts)
- * is asked from its API: first the whole document, with which the progress begins, then the state,
- * and each ended attempt that was not shown yet.
+ * is asked from its API: first the run's file, with which the progress begins, then the state, and
+ * a file of each ended attempt that was not shown yet.
  *
  * The API server and benchd may go away and come back during that time: of their failures only a
  * refusal to let us watch ends it. */
@@ -9,8 +9,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/text.h"
-#include "base/vec_walk.h"
+#include "base/str.h"
 #include "ctl/cluster/cluster_internal.h"
 #include "ctl/runs/object.h"
 #include "ctl/runs/progress.h"
@@ -65,13 +64,26 @@ static void show_events(struct watch *w, const struct loaded_run *run)
     w->n_events = run->n_events > w->n_events ? run->n_events : w->n_events;
 }
 
-/* The whole document: the run as it was accepted. */
-static void begin_progress(struct watch *w, const json_t *document)
+/* Those that are not known yet. */
+static int take_attempts(struct watch *w, const struct loaded_run *run, bool are_shown)
 {
-    struct err err = {0};
-    if (cluster_take_document(document, NULL, &w->run, &err) < 0 || w->run.def == NULL) {
-        loaded_run_done(&w->run); /* asked again at the next tick */
-        return;
+    struct run_walk walk = loaded_run_walk(run);
+    const struct attempt_row *row;
+    int r;
+    while ((r = run_walk_next(&walk, &row, &w->err)) > 0) {
+        if (attempt_ids_add(&w->known, row->id) && are_shown) {
+            progress_attempt(w->progress, row);
+        }
+    }
+    return r;
+}
+
+/* The whole file: the run as it was accepted. */
+static int begin_progress(struct watch *w, const struct kube_response *res)
+{
+    int r = cluster_read_file(res->body, res->body_len, NULL, &w->run, &w->err);
+    if (r < 0) {
+        return r;
     }
     const struct progress_params params = {
         .mode = w->opts->mode,
@@ -81,30 +93,28 @@ static void begin_progress(struct watch *w, const json_t *document)
         .ascii = w->c->backend.cli->ascii,
         .color = w->c->backend.cli->color_stderr,
     };
-    w->progress = progress_new(&params);
-    for (size_t i = 0; i < w->run.n_rows; i++) {
-        (void)attempt_ids_add(&w->known, w->run.rows[i].id);
-        if (w->opts->is_ours) { /* it ended before benchd could be asked */
-            progress_attempt(w->progress, &w->run.rows[i]);
-        }
+    if ((r = progress_new(&params, &w->progress, &w->err)) < 0) {
+        loaded_run_done(&w->run);
+        return r;
     }
+    r = take_attempts(w, &w->run, w->opts->is_ours); /* ended before benchd could be asked */
     w->n_events = w->run.n_events;
     progress_status(w->progress, &w->run.row.status);
+    return r;
 }
 
-/* The document with one attempt. */
-static void show_attempt(struct watch *w, const json_t *document)
+/* The file with one attempt. */
+static int show_attempt(struct watch *w, const struct kube_response *res)
 {
     _cleanup_(loaded_run_done) struct loaded_run run = {0};
-    struct err err = {0};
-    if (cluster_take_document(document, NULL, &run, &err) >= 0) {
-        for (size_t i = 0; i < run.n_rows; i++) {
-            if (attempt_ids_add(&w->known, run.rows[i].id)) {
-                progress_attempt(w->progress, &run.rows[i]);
-            }
-        }
+    const struct attempt_id id = w->wanted.list.items[--w->wanted.list.len];
+    int r = cluster_read_file(res->body, res->body_len, NULL, &run, &w->err);
+    r = r < 0 ? r : take_attempts(w, &run, true);
+    if (r >= 0) {
         show_events(w, &run);
+        (void)attempt_ids_add(&w->known, id); /* also if it was not in the answer */
     }
+    return r;
 }
 
 static void show_state(struct watch *w, const struct run_state *state)
@@ -141,63 +151,59 @@ static bool take_state(struct watch *w, const json_t *document)
     return has_more;
 }
 
-/* Shows what came; the event is what is to be asked after it. */
-static enum watch_event take_document(struct watch *w, const json_t *document)
-{
-    if (w->progress == NULL) {
-        begin_progress(w, document);
-        return w->progress == NULL ? WATCH_ON_ALL : WATCH_ON_BEGIN;
-    }
-    if (w->wanted.list.len > 0) {
-        const struct attempt_id id = w->wanted.list.items[--w->wanted.list.len];
-        show_attempt(w, document);
-        (void)attempt_ids_add(&w->known, id); /* also if it was not in the answer */
-        return WATCH_ON_MORE;                 /* the state that named it, at least */
-    }
-    return take_state(w, document) ? WATCH_ON_MORE : WATCH_ON_ALL;
-}
-
 static bool has_object(const struct watch *w)
 {
     const struct kube_object *object = kube_cache_get(kube_informer_cache(w->informer), w->name);
     return object != NULL && strcmp(object->uid, w->uid) == 0;
 }
 
-static enum watch_event failure(const struct watch *w, const struct kube_response *res,
-                                const struct err *err)
+static enum watch_event failure(const struct watch *w, int http_code)
 {
-    if (res->http_code == 404) {
+    if (http_code == 404) {
         return has_object(w) ? WATCH_ON_UNKNOWN_RUN : WATCH_ON_NO_RUN;
     }
-    return err->code == EACCES ? WATCH_ON_NO_RIGHT : WATCH_ON_FAILURE;
+    return w->err.code == EACCES ? WATCH_ON_NO_RIGHT : WATCH_ON_FAILURE;
+}
+
+/* Shows what came; *ret is what is to be asked after it. */
+static int take_answer(struct watch *w, const struct kube_response *res, enum watch_event *ret)
+{
+    if (w->progress == NULL) {
+        *ret = WATCH_ON_BEGIN;
+        return begin_progress(w, res);
+    }
+    *ret = WATCH_ON_MORE; /* the state that named the attempt, at least */
+    if (w->wanted.list.len > 0) {
+        return show_attempt(w, res);
+    }
+    json_auto_t *document = NULL;
+    const int r = kube_json_load(res->body, res->body_len, &document, &w->err);
+    *ret = r >= 0 && take_state(w, document) ? WATCH_ON_MORE : WATCH_ON_ALL;
+    return r;
 }
 
 static void on_answer(void *ctx, int r, const struct kube_response *res, const struct err *err)
 {
     struct watch *w = ctx;
+    enum watch_event event = WATCH_ON_ALL; /* not accepted (yet) */
     w->call = NULL;
-    json_auto_t *document = NULL;
     w->err = *err;
     if (r >= 0) {
-        r = kube_json_load(res->body, res->body_len, &document, &w->err);
+        w->err = (struct err){0};
+        r = take_answer(w, res, &event);
     }
-    if (r < 0) {
-        advance(w, failure(w, res, &w->err));
-        return;
-    }
-    w->err = (struct err){0};
-    advance(w, take_document(w, document));
+    advance(w, r >= 0 || r == CLUSTER_NOT_ACCEPTED ? event : failure(w, res->http_code));
 }
 
 static void ask(struct watch *w)
 {
     _cleanup_(freep) char *path = NULL;
     if (w->progress == NULL) {
-        path = cluster_api_path(w->name, "/attempts");
+        path = cluster_api_path(w->name, "/file");
     } else if (w->wanted.list.len > 0) {
         const struct attempt_id *id = &w->wanted.list.items[w->wanted.list.len - 1];
-        path = cluster_api_path(w->name, "/attempts?point=%u&trial=%u&attempt=%u", id->point,
-                                id->trial, id->number);
+        path = cluster_api_path(w->name, "/file?point=%u&trial=%u&attempt=%u", id->point, id->trial,
+                                id->number);
     } else {
         path = cluster_api_path(w->name, "%s", "");
     }
@@ -359,12 +365,8 @@ static void start_handles(struct watch *w)
 /* After this no callback comes. */
 static void end_handles(struct watch *w)
 {
-    if (w->call != NULL) {
-        kube_call_cancel(w->call);
-    }
-    if (w->cancellation != NULL) {
-        kube_call_cancel(w->cancellation);
-    }
+    kube_call_cancel(w->call);
+    kube_call_cancel(w->cancellation);
     kube_informer_free(w->informer);
     if (w->progress != NULL) {
         progress_end(w->progress);

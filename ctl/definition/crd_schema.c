@@ -4,66 +4,21 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/ascii.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "base/vec_walk.h"
-#include "ctl/definition/schema_text.h"
+#include "doc/openapi.h"
+#include "spec/schemas.h"
 #include "ctl/cli/cli.h"
 
-static const struct tree_limits limits = {1024 * 1024, 100000, 10000, 64, true};
-
-static int parse(const char *text, struct node **ret, struct err *err)
-{
-    _cleanup_(diags_done) struct diags diags = {0};
-    const int r = tree_parse(text, strlen(text), &limits, ret, &diags);
-    if (r < 0) {
-        const struct diag *d = &diags.list.items[0];
-        (void)err_set(err, EBADMSG, "the schema: line %u: %s", d->mark.line, d->message);
-    }
-    return r < 0 ? -EBADMSG : 0;
-}
-
-int schema_open(struct schema *ret, struct err *err)
-{
-    *ret = (struct schema){0};
-    int r = parse(schema_text_kinds, &ret->kinds, err);
-    r = r < 0 ? r : parse(schema_text_rule, &ret->rule, err);
-    if (r < 0) {
-        schema_done(ret);
-    }
-    return r;
-}
-
-void schema_done(struct schema *s)
-{
-    tree_free(s->kinds);
-    tree_free(s->rule);
-    *s = (struct schema){0};
-}
-
-/* A key of a schema, or of the one that is merged into it. */
-static const struct node *get(const struct node *schema, const char *key)
-{
-    const struct node *own = tree_get(schema, key);
-    return own != NULL ? own : tree_get(tree_get(schema, "<<"), key);
-}
-
-static const char *text_of(const struct node *schema, const char *key)
-{
-    const struct node *text = get(schema, key);
-    return text != NULL && text->kind == NODE_STRING ? text->s : "";
-}
-
 /* The schema of a kind: the items of the List, by name. */
-static const struct node *find_kind(const struct schema *s, const char *kind)
+static const struct node *find_kind(const struct node *kinds, const char *kind)
 {
-    const struct node *items = tree_get(s->kinds, "items");
+    const struct node *items = tree_get(kinds, "items");
     for (size_t i = 0; items != NULL && i < items->n_children; i++) {
         const struct node *spec = tree_get(items->children[i], "spec");
         const struct node *versions = tree_get(spec, "versions");
-        if (str_eq(text_of(tree_get(spec, "names"), "kind"), kind) && versions != NULL &&
-            versions->n_children > 0) {
+        if (str_eq_or_null(tree_get_text(tree_get(spec, "names"), "kind"), kind) &&
+            versions != NULL && versions->n_children > 0) {
             return tree_path(versions->children[0], "schema", "openAPIV3Schema", NULL);
         }
     }
@@ -76,44 +31,30 @@ static const struct node *innermost(const struct node *schema)
     const struct node *inner = schema;
     while (inner != NULL) {
         schema = inner;
-        inner = get(schema, "items");
-        inner = inner == NULL ? get(schema, "additionalProperties") : inner;
+        inner = tree_get(schema, "items");
+        inner = inner == NULL ? tree_get(schema, "additionalProperties") : inner;
     }
     return schema;
 }
 
-/* The fields of a log rule are not in the schema of a definition: the field takes a name as well,
- * and there it has no type. */
-static const struct node *inside(const struct schema *s, const struct schema_field *field)
+bool schema_child(const struct schema_field *field, size_t i, struct schema_field *ret)
 {
-    return str_eq(field->name, "log") ? s->rule : innermost(field->node);
-}
-
-static bool is_required(const struct node *parent, const char *name)
-{
-    const struct node *required = get(parent, "required");
-    return required != NULL &&
-           array_any(required->children, required->n_children, it, str_eq((*it)->s, name));
-}
-
-bool schema_child(const struct schema *s, const struct schema_field *field, size_t i,
-                  struct schema_field *ret)
-{
-    const struct node *parent = inside(s, field);
-    const struct node *properties = get(parent, "properties");
+    const bool has_more = tree_get(field->node, "x-explain") != NULL;
+    const struct node *parent = has_more ? schema_log_rule() : innermost(field->node);
+    const struct node *properties = tree_get(parent, "properties");
     if (properties == NULL || i >= properties->n_children) {
         return false;
     }
     const struct node *child = properties->children[i];
-    *ret = (struct schema_field){field->kind, child->key, child, is_required(parent, child->key)};
+    *ret =
+        (struct schema_field){field->kind, child->key, child, schema_requires(parent, child->key)};
     return true;
 }
 
-static bool find_child(const struct schema *s, const struct schema_field *field, const char *name,
-                       struct schema_field *ret)
+static bool find_child(const struct schema_field *field, const char *name, struct schema_field *ret)
 {
     struct schema_field child;
-    for (size_t i = 0; schema_child(s, field, i, &child); i++) {
+    for (size_t i = 0; schema_child(field, i, &child); i++) {
         if (str_eq(child.name, name)) {
             *ret = child;
             return true;
@@ -136,7 +77,7 @@ static bool is_index(const char *text, size_t len)
     return true;
 }
 
-int schema_find(const struct schema *s, const char *path, struct schema_field *ret,
+int schema_find(const struct node *kinds, const char *path, struct schema_field *ret,
                 char **ret_wrong, struct err *err)
 {
     struct schema_field at = {.kind = "Benchmark", .name = ""};
@@ -149,7 +90,7 @@ int schema_find(const struct schema *s, const char *path, struct schema_field *r
         at.kind = cli_is_run_kind(first) ? "BenchmarkRun" : "Benchmark";
         path += first_len + (path[first_len] == '.');
     }
-    at.node = find_kind(s, at.kind);
+    at.node = find_kind(kinds, at.kind);
     *ret = at;
     while (path[0] != '\0') {
         const size_t len = strcspn(path, ".");
@@ -161,7 +102,7 @@ int schema_find(const struct schema *s, const char *path, struct schema_field *r
             *ret_wrong = take_ptr(word);
             return -ENOENT;
         }
-        if (!find_child(s, ret, word, &at)) {
+        if (!find_child(ret, word, &at)) {
             (void)err_set(err, ENOENT, "%s has no field '%s'",
                           ret->name[0] == '\0' ? ret->kind : ret->name, word);
             *ret_wrong = take_ptr(word);
@@ -176,18 +117,18 @@ int schema_find(const struct schema *s, const char *path, struct schema_field *r
 void schema_put_type(const struct schema_field *field, struct buf *out)
 {
     const struct node *n = field->node;
-    while (get(n, "items") != NULL || get(n, "additionalProperties") != NULL) {
-        const bool is_list = get(n, "items") != NULL;
+    while (tree_get(n, "items") != NULL || tree_get(n, "additionalProperties") != NULL) {
+        const bool is_list = tree_get(n, "items") != NULL;
         buf_puts(out, is_list ? "[]" : "map[string]");
-        n = get(n, is_list ? "items" : "additionalProperties");
+        n = tree_get(n, is_list ? "items" : "additionalProperties");
     }
-    const char *type = text_of(n, "type");
-    if (str_eq(field->name, "log")) {
+    const char *type = tree_get_text(n, "type");
+    if (tree_get(n, "x-explain") != NULL) {
         type = "string or object";
-    } else if (get(n, "x-kubernetes-int-or-string") != NULL) {
+    } else if (tree_get(n, "x-kubernetes-int-or-string") != NULL) {
         type = "integer or string";
     }
-    buf_puts(out, type[0] == '\0' ? "any" : type);
+    buf_puts(out, type == NULL ? "any" : type);
 }
 
 static void put_scalar(const struct node *n, struct buf *out)
@@ -204,7 +145,8 @@ static void put_scalar(const struct node *n, struct buf *out)
 void schema_put_bounds(const struct schema_field *field, struct buf *out)
 {
     const struct node *n = innermost(field->node);
-    const struct node *words = get(n, "enum"), *low = get(n, "minimum"), *high = get(n, "maximum");
+    const struct node *words = tree_get(n, "enum"), *low = tree_get(n, "minimum"),
+                      *high = tree_get(n, "maximum");
     for (size_t i = 0; words != NULL && i < words->n_children; i++) {
         buf_puts(out, i == 0 ? "one of " : ", ");
         put_scalar(words->children[i], out);
@@ -218,10 +160,15 @@ void schema_put_bounds(const struct schema_field *field, struct buf *out)
     }
 }
 
-const char *schema_description(const struct schema *s, const struct schema_field *field)
+void schema_put_description(const struct schema_field *field, struct buf *out)
 {
-    const char *own = text_of(field->node, "description");
-    return str_eq(field->name, "log") ? text_of(s->rule, "description")
-           : own[0] != '\0'           ? own
-                                      : text_of(innermost(field->node), "description");
+    const char *own = tree_get_text(field->node, "description");
+    const struct node *value = tree_get(field->node, "x-default");
+    own = own == NULL ? tree_get_text(innermost(field->node), "description") : own;
+    buf_puts(out, own == NULL ? "" : own);
+    if (own != NULL && value != NULL && strstr(own, "efault") == NULL) {
+        buf_puts(out, " Default ");
+        put_scalar(value, out);
+        buf_putc(out, '.');
+    }
 }

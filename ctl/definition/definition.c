@@ -6,7 +6,6 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "base/vec_walk.h"
 #include "ctl/cli/this_machine.h"
 #include "ctl/runs/run_name.h"
 #include "logparse/rule.h"

@@ -5,12 +5,9 @@
 
 #include <jansson.h>
 
-#include "base/ascii.h"
 #include "base/mem.h"
 #include "base/parse.h"
 #include "base/str.h"
-#include "base/text.h"
-#include "base/vec_walk.h"
 #include "base/whole_file.h"
 #include "spec/matrix.h"
 #include "spec/name.h"

@@ -5,7 +5,6 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "base/vec_walk.h"
 #include "core/json_field.h"
 #include "ctl/cli/human.h"
 #include "pod/replica_spec.h"

@@ -6,8 +6,6 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "base/text.h"
-#include "base/vec_walk.h"
 #include "core/json_field.h"
 #include "report/terminal.h"
 
@@ -76,7 +74,7 @@ static void check_frequency(const struct machine_seen *seen, struct checks *c)
         checks_skip(c, "frequency",
                     "the kernel shows no frequency control, as in most virtual "
                     "machines");
-    } else if (seen->governors_differ) {
+    } else if (strstr(seen->governor, " and ") != NULL) {
         checks_warn(c, "frequency", fix, "CPUs have different governors");
     } else if (!str_eq(seen->governor, "performance")) {
         checks_warn(c, "frequency", fix, "the governor is '%s', which slows idle CPUs down",

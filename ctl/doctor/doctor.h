@@ -54,8 +54,8 @@ json_t *checks_to_json(const struct checks *c);
 
 struct machine_seen {
     int64_t cpus_online, cpus_usable;
-    const char *governor;  /* the first CPU's; NULL if the kernel shows none */
-    bool governors_differ; /* another CPU has another one */
+    const char *governor; /* as in a start record: "performance"; "performance and powersave" if
+                           * CPUs differ; NULL if the kernel shows none */
 };
 void machine_check(const struct machine_seen *seen, struct checks *c);
 
@@ -63,7 +63,7 @@ void machine_check(const struct machine_seen *seen, struct checks *c);
 
 /* This machine: worker, CPUs, store. In doctor_local.c. */
 void doctor_local(const struct cli *cli, struct checks *c);
-/* In ctl/cluster/cluster_doctor.c, or cluster_none.c in a build without Kubernetes. */
+/* In ctl/cluster/cluster_doctor.c. */
 void doctor_cluster(const struct cli *cli, struct checks *c);
 /* Checks whether the cluster's nodes, and the quota of a LocalQueue (may be NULL), can ever hold
  * each point. EXIT_OK, or prints why no cluster is asked. In ctl/cluster/cluster_room.c, or as

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "config.h"
+#include "core/environment.h"
 #include "ctl/cli/this_machine.h"
 #include "ctl/local/local_store.h"
 #include "host/host.h"
@@ -36,25 +37,13 @@ static void check_worker(struct checks *c)
     }
 }
 
-static char *read_governor(int64_t cpu)
-{
-    _cleanup_(freep) char *path =
-        xasprintf("/sys/devices/system/cpu/cpu%lld/cpufreq/scaling_governor", (long long)cpu);
-    return host_read_line("", path);
-}
-
 static void check_machine(struct checks *c)
 {
-    _cleanup_(freep) char *governor = read_governor(0);
-    struct machine_seen seen = {.cpus_online = sysconf(_SC_NPROCESSORS_ONLN),
-                                .cpus_usable = host_cpus(),
-                                .governor = governor};
-    for (int64_t i = 1; governor != NULL && i < seen.cpus_online; i++) {
-        _cleanup_(freep) char *other = read_governor(i);
-        seen.governors_differ =
-            seen.governors_differ || (other != NULL && !str_eq(governor, other));
-    }
-    machine_check(&seen, c);
+    json_auto_t *environment = host_environment("");
+    machine_check(&(struct machine_seen){.cpus_online = sysconf(_SC_NPROCESSORS_ONLN),
+                                         .cpus_usable = host_cpus(),
+                                         .governor = environment_text(environment, "cpu_governor")},
+                  c);
 }
 
 /* The nearest folder above `path` that exists. Owned. */

@@ -3,71 +3,125 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/str.h"
-#include "base/text.h"
 #include "base/whole_file.h"
 #include "bucket/bucket.h"
-#include "core/json_field.h"
 #include "ctl/import/import.h"
 #include "ctl/local/local_store.h"
 #include "ctl/runs/find.h"
+#include "ctl/runs/room.h"
 #include "ctl/runs/show.h"
-#include "load/archive_run.h"
-#include "report/json_text.h"
 
 #define PREFIX "sha256:"
 #define MIN_DIGITS 8
 
 /* ---- an archive ---- */
 
-/* A file, or what a URL leads to. */
-static int read_bytes(const char *path, struct buf *ret, struct err *err)
+enum exit_code archive_room(char **ret_path)
+{
+    struct err err = {0};
+    return room_make(ret_path, &err) >= 0
+               ? EXIT_OK
+               : cli_error(EXIT_LOCAL_RESOURCE, "set TMPDIR to a folder with room", "%s", err.msg);
+}
+
+/* Opens a file, or what a URL leads to: then `bytes` has it. */
+static int open_bytes(const char *path, struct buf *bytes, FILE **ret, struct err *err)
 {
     if (!bucket_is_url(path)) {
-        return file_read(path, ARCHIVE_MAX_BYTES, ret, err);
+        struct stat st;
+        *ret = fopen(path, "rbe");
+        return *ret == NULL ? err_set_errno(err, errno, "%s", path)
+               : fstat(fileno(*ret), &st) == 0 && S_ISDIR(st.st_mode)
+                   ? err_set_errno(err, EISDIR, "%s", path)
+                   : 0;
     }
     const char *name = file_last_part(path);
     _cleanup_(freep) char *parent = xstrndup(path, (size_t)(name - path));
     _cleanup_(bucket_freep) struct bucket *b = NULL;
-    const int r = bucket_open(parent, getenv, &b, err);
-    return r < 0 ? r : bucket_get(b, name, ARCHIVE_MAX_BYTES, ret, err);
+    int r = bucket_open(parent, getenv, &b, err);
+    r = r < 0 ? r : bucket_get(b, name, RUN_FILE_MAX_BYTES, bytes, err);
+    *ret = r < 0 ? NULL : fmemopen(bytes->data, bytes->len, "rb");
+    return r < 0 || *ret != NULL ? r : err_set_errno(err, errno, "%s", path);
 }
 
-enum exit_code archive_open(const char *path, struct archive *ret, struct loaded_run *ret_run)
+/* Unpacked, into the file `room`. */
+static enum exit_code fetch(const char *path, const char *room)
 {
-    _cleanup_(buf_done) struct buf file = BUF_INIT;
-    struct archive a = {0};
-    struct loaded_run run = {0};
+    _cleanup_(buf_done) struct buf bytes = BUF_INIT;
+    FILE *in = NULL;
     struct err err = {0};
-    int r = read_bytes(path, &file, &err);
+    int r = open_bytes(path, &bytes, &in, &err);
+    enum exit_code code = EXIT_OK;
     if (r < 0) {
         _cleanup_(freep) char *fix =
             file_fix(r, path, "write an archive with: benchctl export RUN");
-        return cli_error(r == -ENOENT   ? EXIT_NOT_FOUND
+        code = cli_error(r == -ENOENT   ? EXIT_NOT_FOUND
                          : r == -EINVAL ? EXIT_USAGE
                          : r == -E2BIG  ? EXIT_ARCHIVE
                                         : EXIT_LOCAL_RESOURCE,
                          fix, "%s", err.msg);
+    } else if ((r = run_file_unpack(in, room, RUN_FILE_MAX_BYTES, &err)) < 0) {
+        code = archive_error(r, path, &err);
     }
-    r = archive_read(file.data, file.len, ARCHIVE_MAX_BYTES, &a, &err);
-    buf_done(&file); /* the checks need memory, too */
-    r = r < 0 ? r : archive_run_load(&a, &run, &err);
-    r = r < 0 ? r : archive_run_check(&a, &run, &err);
-    if (r < 0) {
-        char text[ERR_MSG_SIZE]; /* names in it may be anybody's */
-        text_put(text, sizeof(text), "%s", err.msg);
-        loaded_run_done(&run);
+    if (in != NULL) {
+        (void)fclose(in); /* it was only read */
+    }
+    return code;
+}
+
+enum exit_code archive_error(int r, const char *path, const struct err *err)
+{
+    char text[ERR_MSG_SIZE]; /* names in it may be anybody's */
+    text_put(text, sizeof(text), "%s", err->msg);
+    return r == -EPROTONOSUPPORT
+               ? cli_error(EXIT_ARCHIVE, "install a newer benchctl", "%s: %s", path, text)
+           : r == -EPROTO || r == -E2BIG
+               ? cli_error(EXIT_ARCHIVE, "get the file once more from where it was exported",
+                           "%s: %s", path, text)
+               : cli_error(EXIT_LOCAL_RESOURCE, "set TMPDIR to a folder with room", "%s: %s", path,
+                           text);
+}
+
+enum exit_code archive_open(const char *path, struct archive *ret)
+{
+    struct archive a = {0};
+    _cleanup_(freep) char *room = NULL;
+    struct store *theirs = NULL;
+    struct err err = {0};
+    int r = 0;
+    enum exit_code code = archive_room(&room);
+    code = code == EXIT_OK ? fetch(path, room) : code;
+    code = code == EXIT_OK ? archive_room(&a.path) : code;
+    if (code == EXIT_OK && ((r = run_file_open(room, &theirs, &a.head, &err)) < 0 ||
+                            (r = run_file_take(theirs, a.path, &a.store, &err)) < 0 ||
+                            (r = run_file_run(a.store, &a.row, &err)) < 0)) {
+        code = archive_error(r, path, &err);
+    }
+    store_close(theirs);
+    if (room != NULL) {
+        (void)unlink(room); /* the folder is emptied anyway */
+    }
+    if (code != EXIT_OK) {
         archive_done(&a);
-        return cli_error(EXIT_ARCHIVE,
-                         r == -EPROTONOSUPPORT
-                             ? "install a newer benchctl"
-                             : "get the file once more from where it was exported",
-                         "%s: %s", path, text);
+        return code;
     }
     *ret = a;
-    *ret_run = run;
     return EXIT_OK;
+}
+
+void archive_done(struct archive *a)
+{
+    store_close(a->store);
+    if (a->path != NULL) {
+        (void)unlink(a->path); /* as in archive_open */
+    }
+    free(a->path);
+    run_file_head_done(&a->head);
+    run_row_done(&a->row);
+    *a = (struct archive){0};
 }
 
 /* `typed` may begin with "sha256:", and be cut after 8 digits or more. */
@@ -75,7 +129,7 @@ static enum exit_code check_digest(const char *path, const char *digest, const c
 {
     const char *digits = str_has_prefix(typed, PREFIX) ? typed + strlen(PREFIX) : typed;
     const size_t len = strlen(digits);
-    if (len < MIN_DIGITS || len >= ARCHIVE_SHA256_SIZE ||
+    if (len < MIN_DIGITS || len >= RUN_FILE_DIGEST_SIZE ||
         strspn(digits, "0123456789abcdef") != len) {
         return cli_error(EXIT_USAGE, "write sha256: and at least 8 of its 64 digits",
                          "'%s' is not a digest", typed);
@@ -86,11 +140,10 @@ static enum exit_code check_digest(const char *path, const char *digest, const c
                            "%s: its digest is sha256:%s, not %s", path, digest, typed);
 }
 
-static enum exit_code store_run(struct store *s, const struct archive *a,
-                                const struct loaded_run *run)
+static enum exit_code store_run(struct store *s, const struct archive *a)
 {
     struct err err = {0};
-    const int r = archive_store_put(s, a, run, &err);
+    const int r = run_file_put(a->store, a->row.name, s, &err);
     return r >= 0 ? EXIT_OK
            : r == -EEXIST
                ? cli_error(EXIT_USAGE,
@@ -107,34 +160,20 @@ static enum exit_code check_dry_run(const struct cli *cli)
         return cli_error(EXIT_USAGE, "benchctl import ARCHIVE [DIGEST] --dry-run",
                          "--dry-run checks one archive, and no logs");
     }
-    if (cli_output_is(cli, "csv") || cli_output_is(cli, "markdown")) {
-        return cli_error(EXIT_USAGE, "use -o text or -o json", "--dry-run has no -o %s",
-                         cli->output);
-    }
-    return EXIT_OK;
+    return cli->output[0] == '\0' || cli_output_is(cli, "text")
+               ? EXIT_OK
+               : cli_error(EXIT_USAGE, "remove -o", "--dry-run has no -o %s", cli->output);
 }
 
-static enum exit_code show_archive(const struct cli *cli, const struct archive *a, const char *path)
+static enum exit_code show_archive(const struct archive *a, const char *path)
 {
     struct buf out = BUF_INIT;
-    _cleanup_(freep) char *digest = xasprintf(PREFIX "%s", a->digest);
-    if (cli_output_is(cli, "json")) {
-        json_t *members = JSON_ARRAY_OF(
-            vec_each (const struct archive_member, m, &a->members),
-            json_pack("{s:s, s:I}", "name", m->name, "bytes", (json_int_t)m->data.len));
-        json_text_put(
-            JSON_OBJECT_OF({"apiVersion", json_string("benchd.io/v1alpha1")},
-                           {"kind", json_string("VerifiedArchive")},
-                           {"file", json_text_or_null(path)}, {"digest", json_string(digest)},
-                           {"run", json_text_or_null(a->run)},
-                           {"program", json_text_or_null(a->program)}, {"members", members}),
-            &out);
-    } else {
-        buf_printf(&out,
-                   "%s  %s\nrun/%s: %zu members are as they were written by %s; the tables "
-                   "follow from the records\n",
-                   digest, path, a->run, a->members.len, a->program);
-    }
+    char program[ERR_MSG_SIZE]; /* it may be anybody's */
+    text_put(program, sizeof(program), "%s", a->head.program);
+    buf_printf(&out,
+               PREFIX "%s  %s\nrun/%s is whole, and all of it follows from its records; written by "
+                      "%s\n",
+               a->head.digest, path, a->row.name, program);
     return show_text(&out);
 }
 
@@ -143,7 +182,8 @@ static enum exit_code show_archive(const struct cli *cli, const struct archive *
 static bool is_place_of_many(const char *path)
 {
     struct stat st;
-    return bucket_is_url(path) ? !str_has_suffix(path, ARCHIVE_ENDING)
+    return bucket_is_url(path) ? !str_has_suffix(path, RUN_FILE_ENDING) &&
+                                     !str_has_suffix(path, RUN_FILE_ENDING RUN_FILE_ZSTD)
                                : stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
@@ -151,16 +191,15 @@ static bool is_place_of_many(const char *path)
 static enum exit_code import_next(const struct cli *cli, struct store *s, const char *path)
 {
     _cleanup_(archive_done) struct archive a = {0};
-    _cleanup_(loaded_run_done) struct loaded_run run = {0};
     struct run_brief brief;
-    enum exit_code code = archive_open(path, &a, &run);
+    enum exit_code code = archive_open(path, &a);
     if (code != EXIT_OK) {
         return code;
     }
-    const bool is_stored = s->ops->get_brief(s, run.row.uid, &brief, NULL) >= 0;
-    code = is_stored ? EXIT_OK : store_run(s, &a, &run);
+    const bool is_stored = s->ops->get_brief(s, a.row.uid, &brief, NULL) >= 0;
+    code = is_stored ? EXIT_OK : store_run(s, &a);
     if (code == EXIT_OK) {
-        cli_note(cli, "run/%s %s", run.row.name, is_stored ? "is already stored" : "imported");
+        cli_note(cli, "run/%s %s", a.row.name, is_stored ? "is already stored" : "imported");
     }
     return code;
 }
@@ -177,12 +216,12 @@ static enum exit_code import_all(const struct cli *cli, const char *url)
                          url);
     }
     int r = bucket_open(url, getenv, &b, &err);
-    r = r < 0 ? r : bucket_list(b, ARCHIVE_ENDING, &names, &err);
+    r = r < 0 ? r : bucket_list(b, RUN_FILE_ENDING, &names, &err);
+    r = r < 0 ? r : bucket_list(b, RUN_FILE_ENDING RUN_FILE_ZSTD, &names, &err);
     if (r < 0 || names.list.len == 0) {
-        return cli_error(r == -EINVAL ? EXIT_USAGE
-                         : r < 0      ? EXIT_LOCAL_RESOURCE
-                                      : EXIT_NOT_FOUND,
-                         NULL, "%s", r < 0 ? err.msg : "there are no archives");
+        return r < 0
+                   ? cli_error(r == -EINVAL ? EXIT_USAGE : EXIT_LOCAL_RESOURCE, NULL, "%s", err.msg)
+                   : cli_error(EXIT_NOT_FOUND, NULL, "%s: there are no archives", url);
     }
     qsort(names.list.items, names.list.len, sizeof(char *), texts_compare);
     enum exit_code all = local_store_open(cli, true, &s);
@@ -196,14 +235,20 @@ static enum exit_code import_all(const struct cli *cli, const char *url)
 
 /* ---- the verb ---- */
 
-/* False also if the file cannot be read. */
-static bool is_zstd(const char *path)
+/* A pipe is read once: as an archive, unless --rules says that it is a log. False also if the file
+ * cannot be read. */
+static bool is_archive(const char *path)
 {
-    static const char magic[] = "\x28\xb5\x2f\xfd";
-    char begin[sizeof(magic) - 1];
+    static const char zstd[] = "\x28\xb5\x2f\xfd", sqlite[] = "SQLite format 3";
+    char begin[sizeof(sqlite)];
+    struct stat st;
+    if (stat(path, &st) == 0 && S_ISFIFO(st.st_mode)) {
+        return true;
+    }
     FILE *file = fopen(path, "rbe");
-    const bool is_one = file != NULL && fread(begin, sizeof(begin), 1, file) == 1 &&
-                        memcmp(begin, magic, sizeof(begin)) == 0;
+    const bool is_one =
+        file != NULL && fread(begin, sizeof(begin), 1, file) == 1 &&
+        (memcmp(begin, zstd, strlen(zstd)) == 0 || memcmp(begin, sqlite, sizeof(sqlite)) == 0);
     if (file != NULL) {
         (void)fclose(file); /* it was only read */
     }
@@ -215,28 +260,30 @@ bool archive_import_is_meant(const struct cli *cli)
     const char *word = cli->args.words[0];
     return args_has(&cli->args, "dry-run") || bucket_is_url(word) ||
            (cli->args.n_words <= 2 && !args_has(&cli->args, "rules") &&
-            (is_zstd(word) || is_place_of_many(word)));
+            (is_archive(word) || is_place_of_many(word) || str_has_suffix(word, RUN_FILE_ENDING) ||
+             str_has_suffix(word, RUN_FILE_ENDING RUN_FILE_ZSTD)));
 }
 
 enum exit_code archive_import(const struct cli *cli)
 {
     const char *path = cli->args.words[0];
     const bool is_dry_run = args_has(&cli->args, "dry-run");
-    if (!is_dry_run && is_place_of_many(path)) {
-        return import_all(cli, path);
+    if (is_place_of_many(path)) {
+        return is_dry_run ? cli_error(EXIT_USAGE, "name one of its archives",
+                                      "%s is a place of many archives", path)
+                          : import_all(cli, path);
     }
     _cleanup_(archive_done) struct archive a = {0};
-    _cleanup_(loaded_run_done) struct loaded_run run = {0};
     enum exit_code code = is_dry_run ? check_dry_run(cli) : EXIT_OK;
-    code = code == EXIT_OK ? archive_open(path, &a, &run) : code;
+    code = code == EXIT_OK ? archive_open(path, &a) : code;
     if (code == EXIT_OK && cli->args.n_words > 1) {
-        code = check_digest(path, a.digest, cli->args.words[1]);
+        code = check_digest(path, a.head.digest, cli->args.words[1]);
     }
     if (code != EXIT_OK || is_dry_run) {
-        return code != EXIT_OK ? code : show_archive(cli, &a, path);
+        return code != EXIT_OK ? code : show_archive(&a, path);
     }
     _cleanup_(store_closep) struct store *s = NULL;
     code = local_store_open(cli, true, &s);
-    code = code == EXIT_OK ? store_run(s, &a, &run) : code;
-    return code == EXIT_OK ? import_show(cli, run.row.name) : code;
+    code = code == EXIT_OK ? store_run(s, &a) : code;
+    return code == EXIT_OK ? import_show(cli, a.row.name) : code;
 }

@@ -1,4 +1,4 @@
-/* `benchctl import`: archives (archive_import.c, docs/contracts/archive.md), old logs
+/* `benchctl import`: archives (archive_import.c, docs/contracts/run-file.md), old logs
  * (import_logs.c) and rounds of MLPerf Training (import_mlperf.c).
  *
  * Old logs take one way. The arguments become trials, each with its values and its logs
@@ -17,7 +17,7 @@
 #include "logparse/suggest.h"
 #include "run/capture.h"
 #include "spec/run_def.h"
-#include "store/archive.h"
+#include "store/run_file.h"
 
 #define IMPORT_STDIN "-"
 #define IMPORT_LOG_BYTES ((size_t)64 << 20) /* that are stored of a log, as of a live replica */
@@ -27,7 +27,7 @@
 struct import_file {
     uint64_t device, inode;
     int64_t modified_unix_ms; /* 0 if it is not a regular file */
-    uint64_t bytes;           /* unpacked */
+    uint64_t bytes;
 };
 
 /* A log, read by the same parser as the output of a live replica. */
@@ -41,7 +41,7 @@ struct import_log {
     struct capture capture;    /* its text */
     int64_t first_ns, last_ns; /* dates of its lines; 0 if they have none */
     double batch;              /* the samples of a step, if it names them; else 0 */
-    char *summary_line;        /* its figure; owned; NULL if it has none that counts */
+    struct summary *summary;   /* its figure; owned; NULL if it has none that counts */
     int64_t steps;             /* that the figure is of */
     json_t *environment;       /* owned; NULL if nothing is known */
 };
@@ -51,6 +51,7 @@ struct import_trial {
     struct params params;
     VEC(struct import_log *) logs; /* owned */
     struct attempt_row row;        /* its error says why the trial does not count; owned */
+    const char *refusal; /* Of MLPerf, why it does not count, without numbers; borrowed; or NULL. */
 };
 
 void import_trial_done(struct import_trial *trial);
@@ -76,9 +77,21 @@ void import_done(struct import *im);
 enum exit_code import_logs(const struct cli *cli);
 /* A round of MLPerf Training becomes a run for each of its series (docs/import.md). */
 enum exit_code import_mlperf(const struct cli *cli);
-/* Reads an archive and checks all of it: digests, members, and what follows from the records.
- * EXIT_OK, or prints the error: EXIT_ARCHIVE if it is damaged, or not what it says. */
-enum exit_code archive_open(const char *path, struct archive *ret, struct loaded_run *ret_run);
+/* A run that was exported, as a store of its own. */
+struct archive {
+    struct run_file_head head;
+    struct store *store; /* opened on a temporary file; owned */
+    char *path;          /* that file, which archive_done unlinks; owned */
+    struct run_row row;
+};
+/* Reads a file or what a URL leads to, and checks all of it. EXIT_OK, or prints the error:
+ * EXIT_ARCHIVE if it is damaged, or not what it says. */
+enum exit_code archive_open(const char *path, struct archive *ret);
+void archive_done(struct archive *a);
+/* What archive_open says of an error of its file. */
+enum exit_code archive_error(int r, const char *path, const struct err *err);
+/* An empty file in the folder for temporary files. Prints the error. */
+enum exit_code archive_room(char **ret_path);
 /* Is the argument an archive or a place of archives, or is there --dry-run? */
 bool archive_import_is_meant(const struct cli *cli);
 /* Stores the run of an archive on this machine, and prints its tables. Nothing is stored unless all
@@ -96,8 +109,8 @@ bool import_is_single(const struct import_trial *trial);
 /* ---- import_file.c ---- */
 
 typedef void (*import_bytes_fn)(void *ctx, const char *data, size_t len);
-/* The bytes of a file, or of one that gzip or zstd has compressed, or of standard input. Errors are
- * those of the file system; -EBADMSG if it is damaged, or compressed in a way that is not read. */
+/* The bytes of a file or of standard input. Errors are those of the file system; -EBADMSG if it is
+ * compressed. */
 int import_file_read(const char *path, import_bytes_fn on_bytes, void *ctx, struct import_file *ret,
                      struct err *err);
 /* Prints the error of a file of which the reading failed with `r`. */
@@ -124,7 +137,7 @@ const char *import_remedy(bool disagrees);
 struct import_log *import_log_new(const char *path);
 void import_log_free(struct import_log *l); /* NULL is fine */
 /* Reads the file by the rule of `params` to its end. `is_only`: it is the only log of its trial. If
- * it has a figure that counts, it has a summary_line afterwards. Errors as of import_file_read. */
+ * it has a figure that counts, it has a summary afterwards. Errors as of import_file_read. */
 int import_log_read(struct import_log *l, const struct log_parser_params *params, size_t max_bytes,
                     bool is_only, struct err *err);
 /* Prints why it has no figure that counts. */

@@ -4,7 +4,6 @@
 
 #include "base/parse.h"
 #include "base/str.h"
-#include "base/vec_walk.h"
 #include "core/link.h"
 #include "ctl/import/import.h"
 #include "spec/name.h"

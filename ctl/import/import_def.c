@@ -2,7 +2,6 @@
 #include <inttypes.h>
 
 #include "base/str.h"
-#include "base/vec_walk.h"
 #include "ctl/definition/definition.h"
 #include "ctl/import/import.h"
 #include "spec/spec.h"

@@ -29,7 +29,7 @@ void import_log_free(struct import_log *l)
         buf_done(&l->head);
         capture_done(&l->capture);
         json_decref(l->environment);
-        free(l->summary_line);
+        summary_free(l->summary);
         free(l->path);
         free(l);
     }
@@ -94,9 +94,9 @@ static void take_figure(struct import_log *l, bool is_only)
     const bool has_all = *is_job || (is_only && (int64_t)r.n_ranks == l->params.trainers);
     if (!has_other_batch(l) && (has_all || !is_only || !is_of_many)) {
         *is_job = *is_job || (has_all && is_of_many);
-        const struct record_who who = {l->params.role, l->id.index, 0};
-        l->summary_line = log_result_to_record(&r, &who);
+        l->summary = xmemdup(&r.summary, sizeof(r.summary));
         l->steps = r.summary.steps;
+        return;
     }
     summary_done(&r.summary);
 }
@@ -131,7 +131,8 @@ static char *find_fix(struct import_log *l)
     const char *text = capture_text(&l->capture, &len);
     struct log_guess guess;
     if (log_guess_try(l->params.rule, text, len, &l->params, &guess) == 0) {
-        return xasprintf("add --warmup N: all its figures are in the first %" PRId64 " steps",
+        return xasprintf("add --warmup 0, and the start of the program is in the figure: all lines "
+                         "are in the first %" PRId64 " steps",
                          l->params.warmup_steps);
     }
     if (log_guess_rule(text, len, &l->params, &guess) == 0 &&

@@ -1,7 +1,6 @@
 /* `benchctl import LOG...`: from the arguments to a stored run. */
 #include <inttypes.h>
 
-#include "base/vec_walk.h"
 #include "ctl/definition/definition.h"
 #include "ctl/import/import.h"
 #include "result/result_build.h"
@@ -74,7 +73,7 @@ static enum exit_code read_log(struct import *im, const struct import_trial *tri
         return cli_error(EXIT_USAGE, "give each log once", "%s: this file was given twice",
                          l->path);
     }
-    if (l->summary_line == NULL) {
+    if (l->summary == NULL) {
         return import_log_explain(l);
     }
     const struct log_reading *reading = log_parser_reading(l->parser);

@@ -7,17 +7,14 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "base/vec_walk.h"
 #include "base/whole_file.h"
 #include "core/json_field.h"
 #include "ctl/import/import.h"
 #include "ctl/runs/show.h"
-#include "result/figure_json.h"
 #include "spec/name.h"
 #include "spec/spec.h"
 
 #define LOGS "/*/results/*/{,strong/,weak/}*/result_[0-9]*.txt" /* strong and weak: of HPC */
-#define NUMBERS " ("                                            /* the log's own follow */
 #define SYSTEM_BYTES_MAX ((size_t)1 << 20)
 
 struct mlperf_entry { /* a benchmark on a system: a folder of logs; all owned */
@@ -238,20 +235,18 @@ static size_t series_end(const struct mlperf_import *im, size_t begin)
 static void count_refusals(struct mlperf_import *im, const struct import_trial *trials, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        if (trials[i].row.error != NULL) {
-            _cleanup_(freep) char *why = xstrdup(trials[i].row.error);
-            char *numbers = strstr(why, NUMBERS);
-            why[numbers == NULL ? strlen(why) : (size_t)(numbers - why)] = '\0';
+        const char *why = trials[i].refusal;
+        if (why != NULL) {
             const json_int_t before = json_integer_value(json_object_get(im->refused, why));
-            (void)json_object_set_new(im->refused, why, /* grows in memory only */
-                                      json_integer(before + 1));
+            (void)json_object_set_new(im->refused, why, json_integer(before + 1)); /* in memory */
             im->n_refused++;
         }
     }
 }
 
-/* Why the log does not count; owned; NULL if it does. */
-static char *read_log(struct mlperf_run *run, const struct mlperf_entry *e, struct import_log *l)
+/* Returns why the log does not count, NULL if it does. */
+static const char *read_log(struct mlperf_run *run, const struct mlperf_entry *e,
+                            struct import_log *l)
 {
     const struct log_parser_params params = {
         .rule = run->im.rule, .role = ROLE_WORKER, .trainers = e->accelerators};
@@ -265,21 +260,20 @@ static char *read_log(struct mlperf_run *run, const struct mlperf_entry *e, stru
     run->im.steps = l->steps > run->im.steps ? l->steps : run->im.steps;
     if (r < 0) {
         cli_note(run->im.cli, "%s", err.msg);
-        return xstrdup("the file cannot be read");
+        return "the file cannot be read";
     }
     if (m->refusal != NULL) {
-        if (m->numbers == NULL) {
-            return xstrdup(m->refusal);
+        if (m->numbers != NULL) {
+            cli_note(run->im.cli, "%s: %s: %s", l->path, m->refusal, m->numbers);
         }
-        cli_note(run->im.cli, "%s: %s: %s", l->path, m->refusal, m->numbers);
-        return xasprintf("%s" NUMBERS "%s)", m->refusal, m->numbers);
+        return m->refusal;
     }
     if (m->status != NULL && str_eq(m->status, "aborted")) {
-        return xstrdup("aborted: the run did not reach its target");
+        return "aborted: the run did not reach its target";
     }
     if (run->basis != 0 && run->basis != own_basis) {
-        return xstrdup("its figure follows from other events than those of the first logs of its "
-                       "series, so they are not compared");
+        return "its figure follows from other events than those of the first logs of its series, "
+               "so they are not compared";
     }
     run->basis = own_basis;
     run->im.goal = m->goal;
@@ -290,10 +284,9 @@ static char *read_log(struct mlperf_run *run, const struct mlperf_entry *e, stru
 static void read_entry(struct mlperf_import *im, struct mlperf_entry *e, struct mlperf_run *run)
 {
     vec_each (struct import_trial, it, &e->trials) {
-        it->row.error =
-            e->refusal == NULL ? read_log(run, e, it->logs.items[0]) : xstrdup(e->refusal);
+        it->refusal = e->refusal == NULL ? read_log(run, e, it->logs.items[0]) : e->refusal;
     }
-    if (vec_any(&e->trials, it, it->row.error == NULL)) {
+    if (vec_any(&e->trials, it, it->refusal == NULL)) {
         *vec_push(&run->entries) = e;
     } else {
         count_refusals(im, e->trials.items, e->trials.len);
@@ -301,6 +294,16 @@ static void read_entry(struct mlperf_import *im, struct mlperf_entry *e, struct 
 }
 
 /* ---- a run ---- */
+
+/* Returns NULL if the trial counts, else its refusal with the numbers; owned. */
+static char *error_of(const struct import_trial *trial)
+{
+    const struct import_log *l = trial->logs.len > 0 ? trial->logs.items[0] : NULL;
+    const char *numbers = l == NULL ? NULL : log_parser_mlperf(l->parser)->numbers;
+    return trial->refusal == NULL ? NULL
+           : numbers == NULL      ? xstrdup(trial->refusal)
+                                  : xasprintf("%s (%s)", trial->refusal, numbers);
+}
 
 /* Each size has as many trials as the one with most. */
 static void take_trials(struct mlperf_run *run)
@@ -315,9 +318,9 @@ static void take_trials(struct mlperf_run *run)
             struct import_trial *trial = vec_push(&run->im.trials);
             *trial = i < (*e)->trials.len
                          ? (*e)->trials.items[i]
-                         : (struct import_trial){
-                               .row.error = xstrdup("this copy of the round lacks the log, which "
-                                                    "other sizes have")};
+                         : (struct import_trial){.refusal = "this copy of the round lacks the log, "
+                                                            "which other sizes have"};
+            trial->row.error = error_of(trial);
             params_set(&trial->params, run->im.count, &n);
         }
         (*e)->trials.len = 0; /* the run has them */

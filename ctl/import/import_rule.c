@@ -12,7 +12,6 @@
 #include "ctl/runs/find.h"
 #include "doc/tree.h"
 #include "logparse/lines.h"
-#include "logparse/miss.h"
 #include "logparse/shipped_rules.h"
 #include "logparse/signs.h"
 #include "logparse/suggest.h"
@@ -46,9 +45,9 @@ char *import_suggest_fix(const char *text, size_t len, const struct log_parser_p
     _cleanup_(buf_done) struct buf rule = BUF_INIT;
     struct log_suggestion s;
     const int r = log_suggest_rule(text, len, who, &s, &rule);
-    return r < 0 && s.doubt == NULL ? NULL
+    return r < 0 && s.doubt[0] == '\0' ? NULL
            : r < 0
-               ? xasprintf("line %" PRIu64 " seems to have a rate, but %s; " OWN_RULE, s.number,
+               ? xasprintf("line %" PRIu64 " seems to have a figure, but %s; " OWN_RULE, s.number,
                            s.doubt)
                : xasprintf("line %" PRIu64 " looks like one: --write-rule FILE writes a rule for "
                            "such lines, for example %s, and --rules FILE takes it",

@@ -4,8 +4,6 @@
 
 #include "base/clock.h"
 #include "base/str.h"
-#include "base/text.h"
-#include "base/vec_walk.h"
 #include "core/record.h"
 #include "ctl/import/import.h"
 #include "ctl/local/local.h"
@@ -24,15 +22,13 @@ static void add_replica(struct import_log *l, struct attempt_row *row)
     const bool has_date = l->first_ns > 0;
     const int64_t first = has_date ? l->first_ns / 1000000 : date_of_file(l);
     const int64_t last = has_date ? l->last_ns / 1000000 : first;
-    json_auto_t *reading = log_reading_to_json(log_parser_reading(l->parser));
     size_t len;
     (void)capture_text(&l->capture, &len); /* only its length */
     *vec_push(&row->replicas) = (struct replica_row){
         .id = l->id,
-        .summary_json = row->outcome == ATTEMPT_SUCCEEDED ? xstrdup_or_null(l->summary_line) : NULL,
-        .environment_json =
-            l->environment == NULL ? NULL : record_environment_canonical(l->environment),
-        .reading_json = json_dumps(reading, JSON_COMPACT),
+        .summary = row->outcome == ATTEMPT_SUCCEEDED ? summary_copy(l->summary) : NULL,
+        .environment = environment_of(l->environment, NULL, NULL),
+        .reading = log_reading_to_json(log_parser_reading(l->parser)),
         .log_bytes = len};
     row->started_unix_ms =
         row->started_unix_ms == 0 || first < row->started_unix_ms ? first : row->started_unix_ms;
@@ -162,7 +158,7 @@ enum exit_code import_show(const struct cli *cli, const char *name)
     cli_note(cli, "run/%s imported into %s", name, url);
     enum exit_code code = local_store_open(cli, false, &s);
     if (code == EXIT_OK && (code = local_store_load_run(cli, s, name, &run)) == EXIT_OK) {
-        code = show_sheet(cli, sheet_points, run.result);
+        code = show_points(cli, &run);
         loaded_run_done(&run);
     }
     return code;

@@ -4,10 +4,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/ascii.h"
 #include "base/parse.h"
 #include "base/str.h"
-#include "base/vec_walk.h"
 #include "core/json_field.h"
 #include "ctl/import/import.h"
 #include "logparse/lines.h"

@@ -4,7 +4,6 @@
 #include <math.h>
 
 #include "base/mem.h"
-#include "base/vec_walk.h"
 #include "core/summary.h"
 #include "decide/policy_wait.h"
 #include "stats/stats.h"

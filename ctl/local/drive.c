@@ -12,7 +12,6 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "logparse/lines.h"
-#include "logparse/miss.h"
 #include "run/driver.h"
 #include "run/processes/processes.h"
 #include "run/prometheus.h"
@@ -280,7 +279,11 @@ int drive(const struct drive_params *params, enum drive_end *ret_end, struct err
     }
     struct progress_params progress = params->progress;
     progress.loop = &d->loop;
-    d->progress = progress_new(&progress);
+    if ((r = progress_new(&progress, &d->progress, err)) < 0) {
+        (void)uv_loop_close(&d->loop); /* it has no handle */
+        free(d);
+        return r;
+    }
     start_handles(d);
     struct processes_params processes = {.loop = &d->loop, .benchworker = params->benchworker};
     r = processes_new(&processes, &d->launcher, err);
@@ -288,6 +291,9 @@ int drive(const struct drive_params *params, enum drive_end *ret_end, struct err
         r = prometheus_new(&d->loop, params->prometheus, d->launcher, NULL, &d->prometheus, err);
         r = r < 0 ? r : run_driver(d, err);
         prometheus_free(d->prometheus);
+        if (params->seen != NULL) {
+            params->seen->is_unmet = processes_unmet_s(d->launcher) > 0;
+        }
         d->launcher->ops->free(d->launcher);
     }
     progress_end(d->progress);

@@ -2,6 +2,7 @@
 #include "ctl/local/local.h"
 
 #include "base/mem.h"
+#include "config.h"
 #include "ctl/runs/find.h"
 #include "ctl/local/local_store.h"
 #include "ctl/definition/profiles.h"
@@ -10,6 +11,7 @@
 struct local {
     struct backend backend;
     struct store *store; /* NULL until it is needed */
+    bool is_reading;     /* since load_run, to the end */
 };
 
 static enum exit_code open_store(struct local *l)
@@ -105,10 +107,6 @@ static enum exit_code list_benchmarks(const struct cli *cli, const struct list_w
 static enum exit_code local_list(struct backend *b, const struct list_wanted *wanted,
                                  struct listing *ret)
 {
-    if (wanted->selector != NULL) {
-        return cli_error(EXIT_USAGE, "remove --selector",
-                         "--selector is for objects of a cluster: here nothing has labels");
-    }
     return wanted->is_benchmarks ? list_benchmarks(b->cli, wanted, ret)
                                  : list_runs((struct local *)b, wanted, ret);
 }
@@ -116,7 +114,16 @@ static enum exit_code local_list(struct backend *b, const struct list_wanted *wa
 static enum exit_code load_run(struct backend *b, const char *what, struct loaded_run *ret)
 {
     struct local *l = (struct local *)b;
-    enum exit_code code = open_store(l);
+    struct err err = {0};
+    const enum exit_code code = open_store(l);
+    /* What prints reads the replicas once more: all that is printed is of one moment. */
+    if (code == EXIT_OK && !l->is_reading) {
+        const int r = l->store->ops->begin_read(l->store, &err);
+        if (r < 0) {
+            return cli_error(local_store_exit_code(r), NULL, "%s", err.msg);
+        }
+        l->is_reading = true;
+    }
     return code == EXIT_OK ? local_store_load_run(b->cli, l->store, what, ret) : code;
 }
 
@@ -150,6 +157,22 @@ static enum exit_code find_run(struct local *l, const char *what, struct run_row
 {
     const enum exit_code code = open_store(l);
     return code == EXIT_OK ? local_store_find_run(l->backend.cli, l->store, what, ret) : code;
+}
+
+static enum exit_code get_file(struct backend *b, const char *what,
+                               const struct run_file_parts *parts, const char *path)
+{
+    struct local *l = (struct local *)b;
+    _cleanup_(run_row_done) struct run_row row = {0};
+    char digest[RUN_FILE_DIGEST_SIZE];
+    struct err err = {0};
+    const enum exit_code code = find_run(l, what, &row);
+    if (code != EXIT_OK) {
+        return code;
+    }
+    const int r =
+        run_file_make(l->store, row.uid, parts, "benchctl " BENCHD_VERSION, path, digest, &err);
+    return r < 0 ? cli_error(local_store_exit_code(r), NULL, "%s", err.msg) : EXIT_OK;
 }
 
 static enum exit_code delete_run(struct backend *b, const char *what, char **ret_name)
@@ -202,6 +225,7 @@ static const struct backend_ops ops = {
     .load_run = load_run,
     .load_figures = load_figures,
     .get_log = get_log,
+    .get_file = get_file,
     .delete_run = delete_run,
     .cancel_run = cancel_run,
     .run = local_run,

@@ -1,9 +1,8 @@
 /* The runs of a store on this machine: local.c is the backend, its longer operations are
- * local_run.c, local_try.c and local_retention.c. */
+ * local_run.c and local_try.c. */
 #pragma once
 
 #include "ctl/runs/backend.h"
-#include "decide/policy_retention.h"
 #include "spec/run_def.h"
 
 /* The store is opened on first use, since `run` creates it. Always EXIT_OK. */
@@ -16,9 +15,3 @@ enum exit_code local_run_put(struct store *s, const struct run_def *def, char **
 
 /* `benchctl try`: the whole verb. */
 enum exit_code local_try(const struct cli *cli);
-
-/* benchctl delete --older-than: finished runs, by the rules of lib/decide/policy_retention.h.
- * Prints each run that it has deleted, or would delete. Runs that a process works with stay, with
- * a note. */
-enum exit_code local_delete_old(const struct cli *cli, const struct retention_policy *policy,
-                                bool is_dry_run);

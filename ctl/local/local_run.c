@@ -6,7 +6,6 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "base/vec_walk.h"
 #include "ctl/definition/definition.h"
 #include "ctl/local/drive.h"
 #include "ctl/cli/this_machine.h"
@@ -122,7 +121,7 @@ static enum exit_code conclude(const struct cli *cli, struct store *s, const cha
     if (code != EXIT_OK) {
         return code;
     }
-    code = show_sheet(cli, sheet_points, run.result);
+    code = show_points(cli, &run);
     if (end != DRIVE_FINISHED) {
         note_resume(cli, name);
     } else if (code == EXIT_OK) {

@@ -8,7 +8,6 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "result/result_build.h"
 
 /* NULL: not set. The XDG standard says that a relative path counts as not set. */
 static const char *get_folder(const char *variable)

@@ -11,8 +11,6 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "base/str.h"
-#include "base/vec_walk.h"
 #include "base/whole_file.h"
 #include "core/json_field.h"
 #include "ctl/cli/this_machine.h"
@@ -22,6 +20,7 @@
 #include "ctl/local/local_store.h"
 #include "ctl/local/shell_vars.h"
 #include "ctl/runs/run_opts.h"
+#include "ctl/runs/show.h"
 #include "ctl/try/try.h"
 #include "spec/log_rule.h"
 
@@ -142,10 +141,16 @@ static void put_failure(struct trial *t, const struct trial_result *result)
 
 /* A program that ended by itself may have failed; one that writes records has its figure in its
  * summary. */
-static void take_result(struct trial *t, const struct result *result)
+static int take_result(struct trial *t, const struct loaded_run *run, struct err *err)
 {
-    const struct trial_result *trial = &result->points[0].trials[0];
-    point_open(&result->points[0]);
+    struct run_walk walk = loaded_run_walk(run);
+    struct point_result point;
+    const int code = run_walk_point(&walk, run->result, 0, &point, err);
+    if (code < 0) {
+        run_walk_done(&walk);
+        return code;
+    }
+    const struct trial_result *trial = &point.trials[0];
     if (trial->phase != TRIAL_SUCCEEDED && trial->phase != TRIAL_METRICS_UNAVAILABLE) {
         put_failure(t, trial);
     } else if (t->seen.list[0].parser == NULL && trial->phase == TRIAL_SUCCEEDED) {
@@ -154,8 +159,11 @@ static void take_result(struct trial *t, const struct result *result)
         t->seen.has_figure = true;
         t->seen.rate = trial->throughput;
         t->seen.unit = trial->unit;
-        t->seen.n_steps = r == NULL ? 0 : r->summary.steps;
+        t->seen.n_steps = r == NULL ? 0 : r->summary->steps;
     }
+    point_close(&point);
+    run_walk_done(&walk);
+    return 0;
 }
 
 /* No other process knows the store, so the run in it is not claimed. */
@@ -191,10 +199,9 @@ static enum exit_code run_trial(const struct lesson *l, struct trial *t)
         try_read(&t->seen);
         t->seen.is_whole = t->end == DRIVE_FINISHED;
     }
-    if (code == EXIT_OK && t->seen.is_whole) {
-        take_result(t, ended.result);
-    }
-    return code;
+    return code == EXIT_OK && t->seen.is_whole && take_result(t, &ended, &err) < 0
+               ? show_unread(&ended, &err)
+               : code;
 }
 
 /* Reads the outputs again, by exactly the rule that would be in the file. */

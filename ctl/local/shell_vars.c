@@ -8,9 +8,8 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "base/vec_walk.h"
 #include "ctl/definition/init_file.h"
-#include "pod/expand.h"
+#include "pod/replica_spec.h"
 #include "spec/profile.h"
 
 static bool is_needed(const char *name)

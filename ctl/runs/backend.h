@@ -8,14 +8,13 @@
 #include "ctl/runs/run_word.h"
 #include "load/loaded_run.h"
 #include "result/result.h"
+#include "store/run_file.h"
 
 /* What is listed. All zero: every run in the store or in the namespace. */
 struct list_wanted {
     bool is_benchmarks;       /* instead of runs */
     const char *const *names; /* the only ones that are listed; NULL lists all */
     size_t n_names;
-    const char *selector;   /* the labels that objects of a cluster must have; NULL lists all */
-    bool is_all_namespaces; /* lists a whole cluster; names are not given then */
 };
 
 struct backend;
@@ -31,6 +30,9 @@ struct backend_ops {
     /* Appends the stored log of one replica of an ended attempt. */
     enum exit_code (*get_log)(struct backend *b, const struct loaded_run *run,
                               const struct replica_id *id, struct buf *out);
+    /* RUN as a file (run_file.h), into the empty file `path`. */
+    enum exit_code (*get_file)(struct backend *b, const char *what,
+                               const struct run_file_parts *parts, const char *path);
     /* *ret_name: the full name of the run, owned. */
     enum exit_code (*delete_run)(struct backend *b, const char *what, char **ret_name);
     enum exit_code (*cancel_run)(struct backend *b, const char *what, char **ret_name);

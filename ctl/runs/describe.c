@@ -9,10 +9,9 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "base/text.h"
-#include "base/vec_walk.h"
+#include "base/texts.h"
 #include "ctl/cli/human.h"
-#include "report/notes.h"
+#include "report/prose.h"
 #include "report/table.h"
 #include "report/terminal.h"
 #include "result/noise.h"
@@ -159,20 +158,6 @@ static void format_definition(const struct describe_params *p, struct buf *out)
          (long long)spec->run_policy.backoff_limit);
 }
 
-/* "-" for what a machine does not have or does not report. */
-static void value_text(const json_t *value, struct buf *out)
-{
-    if (json_is_null(value)) {
-        buf_putc(out, '-');
-        return;
-    }
-    _cleanup_(freep) char *text =
-        json_is_string(value)
-            ? xstrdup(json_string_value(value))
-            : json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(15));
-    buf_puts(out, text == NULL ? "?" : text);
-}
-
 /* A table of somebody else's, such as `nvidia-smi topo -m` prints: its lines stay whole. */
 static void put_lines(const char *text, struct buf *out)
 {
@@ -196,7 +181,8 @@ static void format_environment_key(const struct describe_params *p, const char *
         is_known = is_known || !json_is_null(value);
         has_lines = has_lines || (string != NULL && strchr(string, '\n') != NULL);
         buf_puts(&text, i == 0 ? "" : has_lines ? "\n\n" : " | ");
-        value_text(value, &text);
+        _cleanup_(freep) char *one = environment_value_text(value);
+        buf_puts(&text, one == NULL ? "-" : one); /* the machine does not have it, or not say */
     }
     if (is_known && has_lines) {
         buf_printf(out, "  %s:\n", key);
@@ -227,28 +213,29 @@ static void add_value(json_t *by_key, const char *key, json_t *value)
     }
 }
 
-/* What start records and launchers say about the machines; values that differ between replicas are
- * printed side by side. */
-static void format_environment(const struct describe_params *p, struct buf *out)
+/* What the attempts say, as they are read. */
+struct attempts_said {
+    json_t *by_key; /* for each key of environments, its values */
+    size_t n;       /* replicas with a record */
+    struct buf failures;
+};
+
+/* Values that differ between replicas are printed side by side. */
+static void format_environment(const struct describe_params *p, const struct attempts_said *said,
+                               struct buf *out)
 {
     const char *key;
     json_t *value;
-    size_t n = 0;
-    json_auto_t *by_key = json_object();
-    for (size_t i = 0; i < p->run->n_rows; i++) {
-        vec_each (const struct replica_row, rep, &loaded_run_row(p->run, i)->replicas) {
-            json_auto_t *e =
-                rep->environment_json == NULL ? NULL : json_loads(rep->environment_json, 0, NULL);
-            n += json_is_object(e);
-            json_object_foreach (e, key, value) {
-                add_value(by_key, key, value);
-            }
-        }
+    buf_printf(out, "\nEnvironment of %zu replicas:\n", said->n);
+    VEC(const char *) keys = {0};
+    json_object_foreach (said->by_key, key, value) {
+        *vec_push(&keys) = key;
     }
-    buf_printf(out, "\nEnvironment of %zu replicas:\n", n);
-    json_object_foreach (by_key, key, value) {
-        format_environment_key(p, key, value, out);
+    array_sort(keys.items, keys.len, sizeof(*keys.items), texts_compare);
+    vec_each (const char *, it, &keys) {
+        format_environment_key(p, *it, json_object_get(said->by_key, *it), out);
     }
+    vec_done(&keys);
 }
 
 static void format_points(const struct describe_params *p, struct buf *out)
@@ -366,16 +353,9 @@ static void format_staleness(const struct describe_params *p, struct buf *out)
 {
     bool any = false;
     result_each_point (point, p->run->result) {
-        double sum = 0, n = 0;
-        uint64_t max = 0;
-        if (!point->kept->has_staleness) {
+        const struct staleness_sums *s = &point->kept->staleness;
+        if (s->slices == 0) {
             continue;
-        }
-        point_each_replica (rep, point) {
-            const struct summary_staleness *s = &rep->summary.staleness;
-            n += (double)s->slices;
-            sum += (double)s->slices * s->mean;
-            max = s->max > max ? s->max : max;
         }
         if (!any) {
             buf_putc(out, '\n');
@@ -384,21 +364,7 @@ static void format_staleness(const struct describe_params *p, struct buf *out)
         }
         any = true;
         buf_printf(out, "  point %zu: %.2f in the mean, at most %llu\n", number_of(p, point),
-                   sum / n, (unsigned long long)max);
-    }
-}
-
-static void format_slow(const struct describe_params *p, struct buf *out)
-{
-    if (p->run->result->slow.len == 0) {
-        return;
-    }
-    buf_puts(out, "\nSlow replicas (own work a step, else median step time):\n");
-    vec_each (struct slow_replica, s, &p->run->result->slow) {
-        _cleanup_(buf_done) struct buf text = BUF_INIT;
-        layout_describe_slow(NULL, s, &text);
-        buf_puts(out, "  ");
-        prose(p, buf_cstr(&text), 2, 4, out);
+                   s->missed / s->slices, (unsigned long long)s->max);
     }
 }
 
@@ -429,16 +395,34 @@ static void format_failed_attempt(const struct describe_params *p, const struct 
     }
 }
 
-static void format_failures(const struct describe_params *p, struct buf *out)
+static void take_attempt(const struct describe_params *p, const struct attempt_row *row,
+                         struct attempts_said *said)
 {
-    bool any = false;
-    for (size_t i = 0; i < p->run->n_rows; i++) {
-        if (p->run->rows[i].outcome != ATTEMPT_SUCCEEDED) {
-            buf_puts(out, any ? "" : "\nFailed attempts:\n");
-            any = true;
-            format_failed_attempt(p, loaded_run_row(p->run, i), out);
+    const char *key;
+    json_t *value;
+    vec_each (const struct replica_row, rep, &row->replicas) {
+        json_auto_t *environment = environment_to_json(&rep->environment);
+        said->n += environment != NULL;
+        json_object_foreach (environment, key, value) {
+            add_value(said->by_key, key, value);
         }
     }
+    if (row->outcome != ATTEMPT_SUCCEEDED) {
+        buf_puts(&said->failures, said->failures.len > 0 ? "" : "\nFailed attempts:\n");
+        format_failed_attempt(p, row, &said->failures);
+    }
+}
+
+static int read_attempts(const struct describe_params *p, struct attempts_said *said,
+                         struct err *err)
+{
+    struct run_walk walk = loaded_run_walk(p->run);
+    const struct attempt_row *row;
+    int r;
+    while ((r = run_walk_next(&walk, &row, err)) > 0) {
+        take_attempt(p, row, said);
+    }
+    return r;
 }
 
 static void format_events(const struct describe_params *p, struct buf *out)
@@ -461,28 +445,35 @@ static void format_events(const struct describe_params *p, struct buf *out)
     table_format_prose(t, p->columns, out);
 }
 
-static void format_all(const struct describe_params *p, struct buf *out)
+static void format_all(const struct describe_params *p, const struct attempts_said *said,
+                       struct buf *out)
 {
     format_identity(p, out);
     if (p->run->result == NULL) {
         return;
     }
     format_definition(p, out);
-    format_environment(p, out);
+    format_environment(p, said, out);
     format_points(p, out);
     format_trials(p, out);
     format_noise(p, out);
-    format_slow(p, out);
     format_staleness(p, out);
-    format_failures(p, out);
+    buf_append(out, said->failures.data, said->failures.len);
     format_events(p, out);
 }
 
 /* Workers, kubelets and authors of definitions have written a part of it. */
-void describe_format(const struct describe_params *p, struct buf *out)
+int describe_format(const struct describe_params *p, struct buf *out, struct err *err)
 {
     _cleanup_(buf_done) struct buf text = BUF_INIT;
-    format_all(p, &text);
-    (void)text_replace_control(text.data, "\n", '?'); /* its length is not needed */
-    buf_puts(out, text.data);
+    struct attempts_said said = {.by_key = json_object()};
+    const int r = read_attempts(p, &said, err);
+    if (r >= 0) {
+        format_all(p, &said, &text);
+        (void)text_replace_control(text.data, "\n", '?'); /* its length is not needed */
+        buf_puts(out, text.data);
+    }
+    json_decref(said.by_key);
+    buf_done(&said.failures);
+    return r;
 }

@@ -1,4 +1,4 @@
-/* The text of `benchctl describe`. Pure. */
+/* The text of `benchctl describe`. */
 #pragma once
 
 #include "base/buf.h"
@@ -13,4 +13,5 @@ struct describe_params { /* all borrowed */
      * that the user can copy and lines of logs are not. */
     size_t columns;
 };
-void describe_format(const struct describe_params *p, struct buf *out);
+/* Nothing is written if replicas cannot be read. */
+int describe_format(const struct describe_params *p, struct buf *out, struct err *err);

@@ -10,8 +10,6 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "base/vec_sorted.h"
-#include "base/vec_walk.h"
 #include "config.h"
 #include "doc/tree.h"
 #include "base/whole_file.h"

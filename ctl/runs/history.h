@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/texts.h"
-#include "compare/compare.h"
+#include "compare/comparison.h"
 #include "ctl/runs/backend.h"
 
 struct history {

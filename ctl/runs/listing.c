@@ -7,7 +7,6 @@
 #include "core/json_field.h"
 #include "ctl/cli/human.h"
 #include "ctl/runs/show.h"
-#include "report/json_text.h"
 #include "store/run_document.h"
 
 void listing_done(struct listing *list)
@@ -15,7 +14,6 @@ void listing_done(struct listing *list)
     vec_each (struct listed, l, &list->items) {
         run_row_done(&l->row);
         json_decref(l->object);
-        free(l->ns);
     }
     vec_done(&list->items);
 }
@@ -65,9 +63,7 @@ static void print_run(struct table *t, const struct listed *l, bool is_wide, int
 
 static json_t *run_to_json(const struct listed *l)
 {
-    json_t *item = run_item_to_json(&l->row, l->is_interrupted);
-    JSON_ADD(item, {"namespace", l->ns == NULL ? NULL : json_string(l->ns)});
-    return item;
+    return run_item_to_json(&l->row, l->is_interrupted);
 }
 
 const struct list_kind list_kind_runs = {"benchmarkrun", print_run, run_to_json, RUN_LIST_KIND};
@@ -128,8 +124,6 @@ static void print_benchmark(struct table *t, const struct listed *l, bool is_wid
 
 static json_t *benchmark_to_json(const struct listed *l)
 {
-    JSON_ADD(json_object_get(l->object, "metadata"),
-             {"namespace", l->ns == NULL ? NULL : json_string(l->ns)});
     return json_incref(l->object);
 }
 
@@ -139,22 +133,19 @@ const struct list_kind list_kind_benchmarks = {"benchmark", print_benchmark, ben
 /* ---- both ---- */
 
 static void print_table(const struct cli *cli, const struct list_kind *kind,
-                        const struct listing *list, bool with_ns, struct buf *out)
+                        const struct listing *list, struct buf *out)
 {
     const int64_t now_unix_ms = clock_unix_ms();
     _cleanup_(table_freep) struct table *t = table_new();
     vec_each (const struct listed, l, &list->items) {
-        if (with_ns) {
-            table_text(t, "NAMESPACE", "%s", l->ns == NULL ? "-" : l->ns);
-        }
         kind->print_row(t, l, cli_output_is(cli, "wide"), now_unix_ms);
         table_end_row(t);
     }
-    table_format_list(t, with_ns ? 2 : 1, !cli->no_headers, show_list_columns(), out);
+    table_format_list(t, 1, !cli->no_headers, show_list_columns(), out);
 }
 
 void listing_format(const struct cli *cli, const struct list_kind *kind, const struct listing *list,
-                    bool with_ns, struct buf *out)
+                    struct buf *out)
 {
     if (cli_output_is(cli, "json")) {
         json_t *items =
@@ -165,6 +156,6 @@ void listing_format(const struct cli *cli, const struct list_kind *kind, const s
             buf_printf(out, "%s.benchd.io/%s\n", kind->name, l->row.name);
         }
     } else if (list->items.len > 0) {
-        print_table(cli, kind, list, with_ns, out);
+        print_table(cli, kind, list, out);
     }
 }

@@ -17,7 +17,6 @@ struct listed {
                           * created (0: it is built in) */
     json_t *object;      /* the Benchmark, owned; NULL if it is a run */
     bool is_interrupted; /* a run: it has not ended, but no process is running it */
-    char *ns;            /* its namespace, in a list of all namespaces; else NULL; owned */
 };
 struct listing {
     VEC(struct listed) items; /* runs: newest first; Benchmarks: by name; or as names were given */
@@ -33,6 +32,6 @@ struct list_kind {
 };
 extern const struct list_kind list_kind_runs, list_kind_benchmarks;
 
-/* In the format of -o; nothing for an empty list as a table. with_ns: and the namespace of each. */
+/* In the format of -o; nothing for an empty list as a table. */
 void listing_format(const struct cli *cli, const struct list_kind *kind, const struct listing *list,
-                    bool with_ns, struct buf *out);
+                    struct buf *out);

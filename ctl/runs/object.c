@@ -6,8 +6,6 @@
 #include "base/mem.h"
 #include "base/parse.h"
 #include "base/str.h"
-#include "base/text.h"
-#include "core/fact_texts.h"
 #include "core/json_field.h"
 #include "kube/json.h"
 

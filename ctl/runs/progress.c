@@ -15,7 +15,6 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "base/text.h"
 #include "ctl/live/live_model.h"
 #include "report/terminal.h"
 
@@ -209,18 +208,32 @@ int progress_mode_choose(const struct cli *cli, const char *word, enum progress_
     return mode < 0 ? mode : 0;
 }
 
-struct progress *progress_new(const struct progress_params *params)
+static int restore(struct live_model *m, const struct loaded_run *run, struct err *err)
+{
+    struct run_walk walk = loaded_run_walk(run);
+    const struct attempt_row *row;
+    int r;
+    while ((r = run_walk_next(&walk, &row, err)) > 0) {
+        live_model_restore(m, row);
+    }
+    return r;
+}
+
+int progress_new(const struct progress_params *params, struct progress **ret, struct err *err)
 {
     struct progress *p = xnew(struct progress);
     p->mode = params->mode;
     live_model_init(&p->model, params->def);
-    for (size_t i = 0; params->run != NULL && i < params->run->n_rows; i++) {
-        live_model_restore(&p->model, loaded_run_row(params->run, i));
+    const int r = params->run == NULL ? 0 : restore(&p->model, params->run, err);
+    if (r < 0) {
+        progress_free(p);
+        return r;
     }
     if (p->mode == PROGRESS_LIVE) {
         p->live = live_new(params->loop, &p->model, params->ascii, params->color);
     }
-    return p;
+    *ret = p;
+    return 0;
 }
 
 static void put_plain(struct progress *p, const char *text)

@@ -25,7 +25,7 @@ struct progress_params {
 };
 
 struct progress;
-struct progress *progress_new(const struct progress_params *params);
+int progress_new(const struct progress_params *params, struct progress **ret, struct err *err);
 void progress_status(struct progress *p, const struct run_status *status);
 void progress_event(struct progress *p, enum event_type type, const char *reason, const char *note);
 /* A line of text where no view has a clock. */

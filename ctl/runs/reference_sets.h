@@ -6,14 +6,12 @@
 #include "reference/reference.h"
 #include "result/result.h"
 
-#define REFERENCE_LIST "list" /* in place of a name: the sets that ship */
-
 /* NAME: a file (as definition_is_file says), or a shipped set. Owned; or prints what is wrong. */
 enum exit_code reference_open(const char *name, struct reference **ret);
 /* --reference NAME next to a run or bounds; *ret stays NULL without it. `fix`: for formats
  * other than text and markdown. */
 enum exit_code reference_take(const struct cli *cli, const char *fix, struct reference **ret);
-/* Prints the set alone, or the list of sets, as `-o` asks: text, markdown, csv or json. */
+/* Prints the set alone, as `-o` asks: text, markdown, csv or json. */
 enum exit_code reference_print(const struct cli *cli, const char *name);
 /* The year in which a run was made. */
 int reference_year_of(const struct result *result);

@@ -1,9 +1,7 @@
 /* See run_state.h. */
 #include "ctl/runs/run_state.h"
 
-#include "base/vec_sorted.h"
 #include "core/attempt_json.h"
-#include "core/fact_texts.h"
 #include "core/json_field.h"
 #include "store/run_document.h"
 

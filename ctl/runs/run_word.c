@@ -5,7 +5,6 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "base/vec_walk.h"
 
 enum exit_code loaded_run_check(const struct cli *cli, const struct loaded_run *run)
 {
@@ -22,14 +21,6 @@ enum exit_code loaded_run_check(const struct cli *cli, const struct loaded_run *
                  st->trials_done, result_count_trials(run->result));
     }
     return EXIT_OK;
-}
-
-enum exit_code loaded_run_end(const struct loaded_run *run)
-{
-    struct err err = {0};
-    return loaded_run_check_read(run, &err) < 0
-               ? cli_error(EXIT_LOCAL_RESOURCE, NULL, "%s", err.msg)
-               : EXIT_OK;
 }
 
 const char *run_word_name(const char *what)

@@ -9,9 +9,6 @@
  * error. */
 enum exit_code loaded_run_check(const struct cli *cli, const struct loaded_run *run);
 
-/* At the end: EXIT_OK, or prints why parts of the run could not be read. */
-enum exit_code loaded_run_end(const struct loaded_run *run);
-
 /* Without "benchmarkrun/", "bmr/", ... Borrowed. */
 const char *run_word_name(const char *what);
 /* The newest run goes by this name, too, where no run has it for its own. */

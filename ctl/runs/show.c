@@ -3,7 +3,6 @@
 
 #include <unistd.h>
 
-#include "base/vec_walk.h"
 #include "compare/comparison.h"
 #include "result/pivot.h"
 #include "result/threshold.h"
@@ -42,6 +41,25 @@ enum exit_code show_end(struct sheet *sheet_take)
 {
     struct buf out = cli_stream();
     sheet_write(sheet_take, &out);
+    return show_text(&out);
+}
+
+enum exit_code show_unread(const struct loaded_run *run, const struct err *err)
+{
+    return cli_error(EXIT_LOCAL_RESOURCE, NULL, "run '%s': %s", run->row.name, err->msg);
+}
+
+enum exit_code show_points(const struct cli *cli, const struct loaded_run *run)
+{
+    if (!cli_output_is(cli, "json")) {
+        return show_sheet(cli, sheet_points, run->result);
+    }
+    struct err err = {0};
+    struct buf out = cli_stream();
+    if (loaded_run_put_json(run, &out, &err) < 0) {
+        buf_done(&out);
+        return show_unread(run, &err);
+    }
     return show_text(&out);
 }
 

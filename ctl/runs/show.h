@@ -3,7 +3,7 @@
 
 #include "ctl/cli/cli.h"
 #include "report/sheets.h"
-#include "result/result.h"
+#include "load/loaded_run.h"
 
 #define SHOW_FORMATS "text|markdown|csv|json"
 
@@ -24,6 +24,10 @@
     })
 void show_begin(const struct cli *cli, struct sheet *sheet);
 enum exit_code show_end(struct sheet *sheet_take);
+/* The tables of a run by point, or its document. */
+enum exit_code show_points(const struct cli *cli, const struct loaded_run *run);
+/* Replicas could not be read. */
+enum exit_code show_unread(const struct loaded_run *run, const struct err *err);
 /* After the tables of a run that ended: the commands that show more of it. */
 void show_note_more(const struct cli *cli, const char *run, const char *where);
 /* Prints and frees a text that is no sheet. */

@@ -5,7 +5,6 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "base/vec_walk.h"
 #include "ctl/try/try.h"
 #include "doc/tree.h"
 #include "logparse/line_words.h"

@@ -3,8 +3,6 @@
 #include <math.h>
 
 #include "base/mem.h"
-#include "base/str.h"
-#include "base/vec_walk.h"
 #include "ctl/try/try.h"
 #include "logparse/guess.h"
 #include "logparse/lines.h"
@@ -220,9 +218,11 @@ bool try_take_record(struct try_trial *t, const struct replica_id *id, const str
     if (rule->end != NULL || !has_enough(t, o)) {
         return false; /* a rule with an end reads only what has come to it */
     }
-    const bool is_alone = measured_ns(t, o) >= ALONE_NS ||
-                          vec_any(&rule->lines, line,
-                                  line->kind == LOG_KIND_STEP && line->scope != LOG_SCOPE_REPLICA);
+    /* Lines that come in one burst say nothing of another worker, which may be about to print. */
+    const double ns = measured_ns(t, o);
+    const bool is_for_all = vec_any(
+        &rule->lines, line, line->kind == LOG_KIND_STEP && line->scope != LOG_SCOPE_REPLICA);
+    const bool is_alone = ns >= ALONE_NS || (is_for_all && ns >= BURST_NS);
     return array_all(t->list, t->n, it, has_enough(t, it) || (is_alone && it->steps == 0));
 }
 
@@ -260,15 +260,6 @@ static void add_up(struct try_trial *t)
     t->rate = t->n_job > 0 ? job_sum / t->n_job : sum;
 }
 
-/* Lightning prints the bar of a job on its first process alone: others that print one are jobs of
- * their own, whatever the profile. */
-static bool is_torn(const struct try_trial *t)
-{
-    const struct system *s = &t->def->spec->systems.items[0];
-    return t->n > 1 && t->n_job == t->n && !system_is_copies(s) &&
-           str_eq(s->log->name, "lightning");
-}
-
 void try_read(struct try_trial *t)
 {
     for (uint32_t i = 0; i < t->n; i++) {
@@ -277,7 +268,7 @@ void try_read(struct try_trial *t)
     t->first = t->shown = NULL;
     t->n_printing = t->n_figures = t->n_job = 0;
     add_up(t);
-    t->has_figure = !is_torn(t) && (t->n_job > 0 || (t->n_figures > 0 && t->n_figures == t->n));
+    t->has_figure = t->n_job > 0 || (t->n_figures > 0 && t->n_figures == t->n);
     if (t->has_figure) {
         const struct log_line_rule *line = t->shown->line;
         t->unit = result_units[t->shown->result.unit];
@@ -330,6 +321,11 @@ static void put_reading(const struct try_trial *t, struct buf *out)
                    "  %u independent copies, as far as the definition shows: profile none does "
                    "not connect the processes\n",
                    t->n);
+    } else if (t->is_unmet) {
+        buf_printf(out,
+                   "  no process listened on MASTER_PORT: %u independent copies, unless they meet "
+                   "in another way; connect them, or write 'profile: none'\n",
+                   t->n);
     }
 }
 
@@ -349,14 +345,6 @@ static void put_batch(const struct try_trial *t, const struct try_output *o, str
 
 static void explain(const struct try_trial *t, struct buf *out)
 {
-    if (is_torn(t)) {
-        buf_printf(out,
-                   "each of %u %ss prints the bar that the first process of a job prints alone: "
-                   "they are independent copies; give the Trainer num_nodes, or write 'profile: "
-                   "none'\n",
-                   t->n, try_role(t));
-        return;
-    }
     const struct try_output *o = array_find(t->list, t->n, it, !it->has_figure);
     struct log_arrivals arrivals;
     const struct log_parser_params params = params_of(t, o, &arrivals);

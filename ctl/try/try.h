@@ -6,7 +6,7 @@
 
 #include "base/buf.h"
 #include "core/record.h"
-#include "logparse/miss.h"
+#include "logparse/lines.h"
 #include "logparse/parser.h"
 #include "run/launcher.h"
 #include "spec/run_def.h"
@@ -35,6 +35,7 @@ struct try_trial {
     int64_t steps;       /* with those of the warm-up; so many of them end the trial */
     struct try_output *list;
     uint32_t n;
+    bool is_unmet; /* no process has listened on the MASTER_PORT that the workers were given */
     bool is_whole; /* the program has ended by itself */
     /* What the outputs say together. */
     const struct try_output *first; /* with lines of a figure, even if that is withheld; NULL */

@@ -3,7 +3,7 @@
  * benchctl gate RUN: may this run go in? The verdict of compare, of the thresholds and of the run
  * itself in one, against a base that the stored runs give, for continuous integration. */
 #include "base/str.h"
-#include "compare/compare_axis.h"
+#include "compare/comparison.h"
 #include "compare/gate.h"
 #include "ctl/cli/human.h"
 #include "ctl/runs/history.h"

@@ -3,7 +3,7 @@
 
 #include "ctl/doctor/doctor.h"
 #include "ctl/verbs/verbs.h"
-#include "report/json_text.h"
+#include "core/json_field.h"
 
 static enum exit_code run(struct cli *cli)
 {

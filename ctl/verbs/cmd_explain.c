@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "ctl/definition/crd_schema.h"
+#include "spec/schemas.h"
 #include "ctl/runs/show.h"
 #include "ctl/verbs/verbs.h"
 #include "doc/reader.h"
@@ -39,21 +40,21 @@ static void put_head(const struct schema_field *field, const char *name, unsigne
     }
 }
 
-static void put_children(const struct schema *s, const struct schema_field *field, struct buf *out)
+static void put_children(const struct schema_field *field, struct buf *out)
 {
     struct schema_field child;
-    for (size_t i = 0; schema_child(s, field, i, &child); i++) {
+    for (size_t i = 0; schema_child(field, i, &child); i++) {
         buf_puts(out, i == 0 ? "\nFIELDS:\n" : "");
         put_head(&child, child.name, 2, out);
-        const char *text = schema_description(s, &child);
-        if (text[0] != '\0') {
-            put_wrapped(text, INDENT, out);
+        _cleanup_(buf_done) struct buf text = BUF_INIT;
+        schema_put_description(&child, &text);
+        if (text.len > 0) {
+            put_wrapped(buf_cstr(&text), INDENT, out);
         }
     }
 }
 
-static void explain(const struct schema *s, const struct schema_field *field, const char *path,
-                    struct buf *out)
+static void explain(const struct schema_field *field, const char *path, struct buf *out)
 {
     buf_printf(out, "KIND:   %s   (benchd.io/v1alpha1)\n", field->kind);
     if (field->name[0] != '\0') {
@@ -61,22 +62,23 @@ static void explain(const struct schema *s, const struct schema_field *field, co
         buf_printf(&label, "FIELD:  %s", path);
         put_head(field, buf_cstr(&label), 0, out);
     }
-    const char *text = schema_description(s, field);
-    if (text[0] != '\0') {
+    _cleanup_(buf_done) struct buf text = BUF_INIT;
+    schema_put_description(field, &text);
+    if (text.len > 0) {
         buf_putc(out, '\n');
-        put_wrapped(text, 0, out);
+        put_wrapped(buf_cstr(&text), 0, out);
     }
-    put_children(s, field, out);
+    put_children(field, out);
 }
 
 /* "did you mean 'spec.systems'?", or the fields that there are. */
-static void put_fix(const struct schema *s, const struct schema_field *at, const char *path,
+static void put_fix(const struct node *kinds, const struct schema_field *at, const char *path,
                     const char *wrong, struct buf *out)
 {
     const char *names[64];
     size_t n = 0;
     struct schema_field child;
-    while (n < COUNT_OF(names) && schema_child(s, at, n, &child)) {
+    while (n < COUNT_OF(names) && schema_child(at, n, &child)) {
         names[n++] = child.name;
     }
     const char *meant = suggest_name(wrong, names, n);
@@ -84,7 +86,7 @@ static void put_fix(const struct schema *s, const struct schema_field *at, const
     struct err err;
     _cleanup_(freep) char *in_spec = xasprintf("spec.%s", path), *also_wrong = NULL;
     if (at->name[0] == '\0' && meant == NULL &&
-        schema_find(s, in_spec, &below, &also_wrong, &err) == 0) {
+        schema_find(kinds, in_spec, &below, &also_wrong, &err) == 0) {
         buf_printf(out, "did you mean '%s'?", in_spec);
         return;
     }
@@ -101,23 +103,21 @@ static void put_fix(const struct schema *s, const struct schema_field *at, const
 
 static enum exit_code run(struct cli *cli)
 {
-    _cleanup_(schema_done) struct schema s = {0};
+    struct node *kinds = schema_kinds();
     struct err err = {0};
-    if (schema_open(&s, &err) < 0) {
-        return cli_error(EXIT_LOCAL_RESOURCE, NULL, "%s", err.msg);
-    }
     const char *path = cli->args.n_words > 0 ? cli->args.words[0] : "";
     struct schema_field field;
     _cleanup_(buf_done) struct buf out = BUF_INIT;
     _cleanup_(freep) char *wrong = NULL;
     enum exit_code code;
-    if (schema_find(&s, path, &field, &wrong, &err) < 0) {
-        put_fix(&s, &field, path, wrong, &out);
+    if (schema_find(kinds, path, &field, &wrong, &err) < 0) {
+        put_fix(kinds, &field, path, wrong, &out);
         code = cli_error(EXIT_USAGE, buf_cstr(&out), "%s", err.msg);
     } else {
-        explain(&s, &field, path, &out);
+        explain(&field, path, &out);
         code = cli_print(&out);
     }
+    tree_free(kinds);
     return code;
 }
 

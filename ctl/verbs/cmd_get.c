@@ -12,7 +12,6 @@
 struct get {
     const struct list_kind *kind;
     VEC(const char *) names; /* without their kinds; borrowed */
-    struct list_wanted wanted;
 };
 
 /* "run", "benchmarkruns.benchd.io": the first `len` bytes of a word. NULL: no
@@ -29,22 +28,15 @@ static const struct list_kind *read_kind(const char *word, size_t len)
 }
 
 /* "KIND NAME..." or "KIND/NAME...". */
-static enum exit_code take_words(const struct cli *cli, struct get *g)
+static enum exit_code take(const struct cli *cli, struct get *g)
 {
     const char *const *words = cli->args.words;
     g->kind = &list_kind_runs;
     const bool has_slash = cli->args.n_words > 0 && strchr(words[0], '/') != NULL;
     for (size_t i = 0; i < cli->args.n_words; i++) {
-        const char *slash = has_slash ? strchr(words[i], '/') : NULL;
-        const struct list_kind *kind = g->kind;
-        if (has_slash && slash == NULL) {
-            return cli_error(EXIT_USAGE, "write each as KIND/NAME, or KIND once before all names",
-                             "'%s' has no kind, but '%s' has", words[i], words[0]);
-        }
-        if (i == 0 || has_slash) {
-            kind =
-                read_kind(words[i], slash == NULL ? strlen(words[i]) : (size_t)(slash - words[i]));
-        }
+        const char *slash = has_slash ? strchr(words[i], '/') : NULL; /* others are of files */
+        const struct list_kind *kind =
+            i > 0 && slash == NULL ? g->kind : read_kind(words[i], strcspn(words[i], "/"));
         if (kind == NULL) {
             return cli_error(EXIT_USAGE, "list runs or benchmarks, for example: benchctl get runs",
                              "cannot list '%s'", words[i]);
@@ -54,36 +46,9 @@ static enum exit_code take_words(const struct cli *cli, struct get *g)
                              "'%s' and '%s' are of different kinds", words[0], words[i]);
         }
         g->kind = kind;
-        if (i > 0 || has_slash) {
-            *vec_push(&g->names) = has_slash ? slash + 1 : words[i];
+        if (i > 0 || slash != NULL) {
+            *vec_push(&g->names) = slash == NULL ? words[i] : slash + 1;
         }
-    }
-    return EXIT_OK;
-}
-
-static enum exit_code take(const struct cli *cli, struct get *ret)
-{
-    const enum exit_code code = take_words(cli, ret);
-    if (code != EXIT_OK) {
-        return code;
-    }
-    const bool is_runs = ret->kind == &list_kind_runs;
-    ret->wanted = (struct list_wanted){
-        .is_benchmarks = !is_runs,
-        .names = ret->names.items,
-        .n_names = ret->names.len,
-        .selector = args_get(&cli->args, "selector", NULL),
-        .is_all_namespaces = args_has(&cli->args, "all-namespaces"),
-    };
-    const bool is_here = cli->is_local || cli->store != NULL;
-    if (ret->wanted.is_all_namespaces && is_here) {
-        return cli_error(EXIT_USAGE, "remove --all-namespaces, or --local and --store",
-                         "--all-namespaces is for a cluster: a store has no namespaces");
-    }
-    if (ret->wanted.n_names > 0 &&
-        (ret->wanted.is_all_namespaces || ret->wanted.selector != NULL)) {
-        return cli_error(EXIT_USAGE, "remove the names, or these options",
-                         "--all-namespaces and --selector choose the objects themselves");
     }
     return EXIT_OK;
 }
@@ -92,15 +57,16 @@ static enum exit_code get_once(struct backend *b, const struct get *g)
 {
     _cleanup_(listing_done) struct listing found = {0};
     _cleanup_(buf_done) struct buf out = BUF_INIT;
-    enum exit_code code = b->ops->list(b, &g->wanted, &found);
+    const struct list_wanted wanted = {.is_benchmarks = g->kind == &list_kind_benchmarks,
+                                       .names = g->names.items,
+                                       .n_names = g->names.len};
+    enum exit_code code = b->ops->list(b, &wanted, &found);
     if (code != EXIT_OK) {
         return code;
     }
-    listing_format(b->cli, g->kind, &found, g->wanted.is_all_namespaces, &out);
+    listing_format(b->cli, g->kind, &found, &out);
     code = cli_print(&out);
-    if (found.items.len == 0 && g->wanted.is_all_namespaces) {
-        cli_note(b->cli, "No resources found");
-    } else if (found.items.len == 0) {
+    if (found.items.len == 0) {
         cli_note(b->cli, "No resources found in %s.", b->place);
     }
     return code;
@@ -117,28 +83,22 @@ static enum exit_code run(struct cli *cli)
     return code;
 }
 
-static const struct arg_opt opts[] = {
-    {"all-namespaces", 'A', NULL, "List those of all namespaces of the cluster"},
-    {"selector", 'l', "LABELS", "List only those with these labels, for example team=a,tier!=b"},
-};
-
 const struct verb verb_get = {
     .name = "get",
     .group = "Read",
-    .args = "[runs|benchmarks] [NAME...] [option...]",
+    .args = "[runs|benchmarks] [NAME...]",
     .summary = "List runs (newest first) or benchmarks",
     .examples = "  benchctl get\n"
                 "  benchctl get runs -n bench -o wide\n"
                 "  benchctl get runs 7k3fq --store sqlite:results.db -o json\n"
-                "  benchctl get runs -A -l team=vision\n"
                 "  benchctl get $(benchctl get runs -o name) -o wide\n"
                 "  benchctl get benchmarks --local\n",
     .details = "Benchmarks are those in the cluster, or with --local the shipped ones. A local\n"
                "run whose process died is listed with its last phase and (interrupted); resume\n"
                "it with: benchctl run --resume RUN --local\n"
                "\n"
-               "To follow a run: benchctl attach RUN, or in a cluster also kubectl get bmr -w.",
-    VERB_OPTS(opts),
+               "To follow a run: benchctl attach RUN, or in a cluster also kubectl get bmr -w;\n"
+               "kubectl get bmr -A -l team=vision lists other namespaces, or by labels.",
     .formats = "wide|json|name",
     .max_words = (size_t)-1,
     .run = run,

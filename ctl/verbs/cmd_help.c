@@ -1,6 +1,6 @@
 /* benchctl help [VERB]. */
 #include "base/mem.h"
-#include "ctl/cli/usage.h"
+#include "ctl/cli/cli.h"
 #include "ctl/verbs/verbs.h"
 
 static enum exit_code run(struct cli *cli)

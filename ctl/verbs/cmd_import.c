@@ -28,26 +28,25 @@ const struct verb verb_import = {
     .name = "import",
     .args = "ARCHIVE [DIGEST] | LOG... | --mlperf DIR [option...]",
     .summary = "Store an exported run, or the figures of old logs as one",
-    .examples = "  benchctl import vgg16.benchd.tar.zst\n"
-                "  benchctl import vgg16.benchd.tar.zst sha256:3f9a0c1b --dry-run\n"
+    .examples = "  benchctl import vgg16.benchd.db\n"
+                "  benchctl import vgg16.benchd.db sha256:3f9a0c1b --dry-run\n"
                 "  benchctl import --mlperf training_results_v5.1 NVIDIA\n"
                 "  benchctl import --rules torch-ddp --batch 32 one.log rank0.log,rank1.log\n"
                 "  benchctl import --write-rule mine.yaml one.log\n"
                 "  benchctl import --rules paddle-fluid --batch 128 \\\n"
                 "      pservers=10,trainers=20:a.log pservers=10,trainers=40:b.log\n"
-                "  benchctl import --rules tf-cnn-benchmarks --batch 64 workers=8:old.log.gz\n",
-    .details = "ARCHIVE is what benchctl export wrote. Its members must have the SHA-256 that\n"
-               "its manifest gives; the definition, the environments and the tables are made\n"
-               "again from the records and must be the same. Then the run is stored on this\n"
-               "machine with its name, its records and its logs. --dry-run stores nothing; with\n"
-               "it, -o json lists the members with their sizes. DIGEST is what export printed,\n"
-               "or at least 8 digits of it: it also detects a change of the manifest.\n"
+                "  benchctl import --rules tf-cnn-benchmarks --batch 64 workers=8:old.log\n",
+    .details = "ARCHIVE is what benchctl export wrote. Its rows must have the SHA-256 that it\n"
+               "gives; its figures are made again from the records and must be the same. Then\n"
+               "the run is stored on this machine with its name, its records and its logs.\n"
+               "--dry-run stores nothing. DIGEST is what export printed, or at least 8 digits of\n"
+               "it: it also detects a file that was changed with its digest.\n"
                "\n"
                "LOG is one trial: [NAME=VALUE,..:]FILE[,FILE..]. The values are those of its\n"
                "point, the files are the logs of its trainers; one file may have the output of\n"
                "all. Arguments with the same values are repeats. The run is stored on this\n"
                "machine and marked as imported; results, compare, report and the other verbs\n"
-               "show it with --local. gzip and zstd are read; - is standard input.\n"
+               "show it with --local. - is standard input.\n"
                "\n"
                "--mlperf reads a checked-out round of mlcommons/training_results_vX. A run has\n"
                "the entries of one submitter, benchmark, accelerator, framework and CPU: a\n"
@@ -57,8 +56,8 @@ const struct verb verb_import = {
                "\n"
                "Exit codes: 0 stored or checked; 2 wrong arguments, a log without a figure, or\n"
                "an archive of a stored run: then nothing is stored; 3 no such file; 9 disk or\n"
-               "store; 16 the archive is damaged, or not what it says: the error names the\n"
-               "first member that differs.",
+               "store; 16 the archive is damaged, or not what it says: the error names what\n"
+               "differs.",
     VERB_OPTS(opts),
     .formats = SHOW_FORMATS,
     .min_words = 1,

@@ -8,8 +8,6 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "base/text.h"
-#include "base/vec_walk.h"
 #include "base/whole_file.h"
 #include "ctl/definition/definition.h"
 #include "ctl/definition/init_file.h"

@@ -1,6 +1,7 @@
 /* benchctl logs RUN: prints the logs of one replica. */
 #include <inttypes.h>
 
+#include "ctl/runs/show.h"
 #include "ctl/verbs/verbs.h"
 
 /* Which log the command line selects; NOT_GIVEN for what it leaves out. */
@@ -37,32 +38,36 @@ static enum exit_code take_wanted(const struct cli *cli, struct log_wanted *ret)
     return EXIT_OK;
 }
 
-/* The logs that exist, where the one that was asked for does not. */
-static void list_there(const struct loaded_run *run, const struct log_wanted *w, struct buf *out)
+/* The logs that exist of a point, or of all where it is NOT_GIVEN. */
+static int list_there(const struct loaded_run *run, int64_t point, struct buf *out, struct err *err)
 {
-    const struct attempt_wanted of_point = {w->attempt.point, NOT_GIVEN, NOT_GIVEN};
-    for (size_t i = 0; i < run->n_rows; i++) {
-        const struct attempt_row *row = &run->rows[i];
-        if (!attempt_wanted_matches(&of_point, &row->id)) {
+    struct run_walk walk = loaded_run_walk(run);
+    const struct attempt_row *row;
+    int r;
+    while ((r = run_walk_next(&walk, &row, err)) > 0) {
+        if (point != NOT_GIVEN && point != row->id.point) {
             continue;
         }
         buf_printf(out, "  --point %u --trial %u --attempt %u  %-9s", row->id.point, row->id.trial,
                    row->id.number, attempt_outcome_to_string(row->outcome));
-        vec_each (const struct replica_row, rep, &loaded_run_row(run, i)->replicas) {
+        vec_each (const struct replica_row, rep, &row->replicas) {
             buf_printf(out, " %s/%u", role_to_string(rep->id.role), rep->id.index);
         }
         buf_putc(out, '\n');
     }
+    return r;
 }
 
+/* And which are, where the one that was asked for is not. */
 static enum exit_code not_there(const struct loaded_run *run, const struct log_wanted *w,
                                 enum exit_code code, const char *what)
 {
     _cleanup_(buf_done) struct buf there = BUF_INIT;
-    list_there(run, w, &there);
-    const struct log_wanted all = {.attempt.point = NOT_GIVEN};
-    if (there.len == 0) {
-        list_there(run, &all, &there);
+    struct err err = {0};
+    int r = list_there(run, w->attempt.point, &there, &err);
+    r = r < 0 || there.len > 0 ? r : list_there(run, NOT_GIVEN, &there, &err);
+    if (r < 0) {
+        return show_unread(run, &err);
     }
     (void)cli_error(code, NULL, "run '%s': %s%s%.*s", run->row.name, what,
                     there.len == 0 ? "; no attempt has ended yet" : "; available logs:\n",
@@ -99,20 +104,19 @@ static enum exit_code logs(struct backend *b, const struct loaded_run *run, stru
         return cli_error(EXIT_NOT_FOUND, fix, "run '%s' has no point %lld", run->row.name,
                          (long long)w->attempt.point);
     }
-    const struct attempt_row *row = attempt_rows_find(run->rows, run->n_rows, &w->attempt);
-    if (row == NULL) {
-        return not_there(run, w, EXIT_NOT_FOUND, "no attempt that has ended matches");
-    }
-    row = loaded_run_row(run, (size_t)(row - run->rows));
-    const enum exit_code code = loaded_run_end(run);
-    if (code != EXIT_OK) {
-        return code;
-    }
-    const struct replica_row *rep = attempt_row_find_replica(row, w->role, w->index);
-    if (rep == NULL) {
-        return not_there(run, w, EXIT_NOT_FOUND, "the attempt has no such replica");
-    }
-    return print_log(b, run, rep);
+    struct run_walk walk = loaded_run_walk(run);
+    struct err err = {0};
+    const int r = run_walk_to(&walk, (uint32_t)w->attempt.point, &err);
+    const struct attempt_row *row = attempt_rows_find(walk.list, walk.n, &w->attempt);
+    const struct replica_row *rep =
+        row == NULL ? NULL : attempt_row_find_replica(row, w->role, w->index);
+    const enum exit_code code =
+        r < 0         ? show_unread(run, &err)
+        : row == NULL ? not_there(run, w, EXIT_NOT_FOUND, "no attempt that has ended matches")
+        : rep == NULL ? not_there(run, w, EXIT_NOT_FOUND, "the attempt has no such replica")
+                      : print_log(b, run, rep);
+    run_walk_done(&walk);
+    return code;
 }
 
 static enum exit_code run(struct cli *cli)

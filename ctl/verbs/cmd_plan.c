@@ -9,7 +9,7 @@
 #include "ctl/runs/show.h"
 #include "ctl/verbs/verbs.h"
 #include "pod/body.h"
-#include "report/json_text.h"
+#include "core/json_field.h"
 
 static enum exit_code print(const struct cli *cli, const struct run_def *def,
                             const struct checks *checks)

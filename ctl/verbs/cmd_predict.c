@@ -5,12 +5,11 @@
 
 #include "base/mem.h"
 #include "base/parse.h"
-#include "base/vec_walk.h"
 #include "core/json_field.h"
 #include "ctl/runs/show.h"
 #include "ctl/verbs/verbs.h"
 #include "report/words.h"
-#include "result/forecast.h"
+#include "result/curves.h"
 #include "spec/spec.h"
 
 #define BATCH_MAX (INT64_C(1) << 40)

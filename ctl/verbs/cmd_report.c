@@ -125,21 +125,6 @@ static const char *first_chart(const struct result *result)
     return charts_name(i) != NULL ? charts_name(i) : charts_name(0);
 }
 
-/* "choose one that it has: --chart points, trials". */
-static char *charts_there(const struct result *result)
-{
-    struct buf text = BUF_INIT, out = BUF_INIT;
-    for (size_t i = 0; charts_name(i) != NULL; i++) {
-        buf_clear(&out);
-        if (draw(result, charts_name(i), &out) == SHEET_CHART_MADE) {
-            buf_printf(&text, "%s%s", text.len == 0 ? "choose one that it has: --chart " : ", ",
-                       charts_name(i));
-        }
-    }
-    buf_done(&out);
-    return text.len == 0 ? NULL : buf_take(&text);
-}
-
 static enum exit_code show_chart(const struct cli *cli, const struct result *result)
 {
     const char *named = args_get(&cli->args, "chart", NULL);
@@ -149,16 +134,15 @@ static enum exit_code show_chart(const struct cli *cli, const struct result *res
     if (answer == SHEET_CHART_MADE) {
         return cli_print(&out);
     }
-    if (answer == SHEET_CHART_EMPTY) {
-        _cleanup_(freep) char *fix = charts_there(result);
-        return cli_error(EXIT_USAGE, fix, "the run has nothing to show as the chart '%s'", chart);
-    }
     _cleanup_(buf_done) struct buf names = BUF_INIT;
     buf_puts(&names, "one of:");
     for (size_t i = 0; charts_name(i) != NULL; i++) {
         buf_printf(&names, " %s", charts_name(i));
     }
-    return cli_error(EXIT_USAGE, buf_cstr(&names), "there is no chart '%s'", chart);
+    return cli_error(EXIT_USAGE, buf_cstr(&names),
+                     answer == SHEET_CHART_EMPTY ? "the run has nothing to show as the chart '%s'"
+                                                 : "there is no chart '%s'",
+                     chart);
 }
 
 /* An option that would do nothing is a mistake of the user's. */
@@ -195,7 +179,6 @@ static enum exit_code run(struct cli *cli)
     if (code == EXIT_OK) {
         code = cli_output_is(cli, "svg") ? show_chart(cli, loaded.runs[0].result)
                                          : show_page(cli, &loaded);
-        code = code == EXIT_OK ? loaded_run_end(&loaded.runs[0]) : code;
     }
     return code;
 }
@@ -203,15 +186,14 @@ static enum exit_code run(struct cli *cli)
 static const struct arg_opt opts[] = {
     {"file", 0, "FILE", "Write the page to FILE; default: the run's name and .html"},
     {"open", 0, NULL, "Open the page in the browser"},
-    {"reference", 0, "SET",
-     "Add a set of published figures; see: benchctl results --reference list"},
+    {"reference", 0, "SET", "Add a set of published figures; a wrong name lists them"},
     {"price", 0, "AMOUNT/UNIT",
      "Add what a trial costs until it reaches its accuracy or loss: 0.05/cpu-hour, "
      "0.2/pod-hour, 3/gpu-hour"},
     {"chart", 0, "CHART",
-     "With -o svg: throughput or efficiency, either -by-pservers too, time-to-accuracy-speedup or "
-     "-cost, accuracy-over-time, loss-over-time, points, trials or phases; default: the "
-     "first that the run has"},
+     "With -o svg: a figure of results --cells, throughput or efficiency with -by-pservers, "
+     "accuracy-over-time, loss-over-time, points, trials or phases; default: the first of the page "
+     "that the run has"},
 };
 
 const struct verb verb_report = {

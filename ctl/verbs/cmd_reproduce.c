@@ -6,10 +6,10 @@
 
 #include "base/clock.h"
 #include "base/str.h"
-#include "base/text.h"
-#include "base/vec_walk.h"
+#include "base/texts.h"
 #include "base/whole_file.h"
 #include "config.h"
+#include "core/environment.h"
 #include "core/json_field.h"
 #include "ctl/cli/this_machine.h"
 #include "ctl/import/import.h"
@@ -44,23 +44,32 @@ static bool put_fact(struct buf *out, const char *what, const char *recorded, co
     return true;
 }
 
-/* What the replicas said, each text once: "a and b". Owned. */
-static char *recorded_of(const json_t *environments, const char *key)
+/* A name for people, and a key of environments. */
+static const char *const facts[][2] = {{"source", "source"},
+                                       {"compiler", "compiler"},
+                                       {"cpu model", "cpu_model"},
+                                       {"kernel", "kernel"}};
+/* What the replicas said of each, every text once. */
+struct recorded {
+    struct texts of[COUNT_OF(facts)];
+};
+
+static int read_facts(const struct loaded_run *run, struct recorded *ret, struct err *err)
 {
-    _cleanup_(buf_done) struct buf all = BUF_INIT;
-    VEC(const char *) seen = {0};
-    size_t i;
-    const json_t *entry;
-    json_array_foreach (environments, i, entry) {
-        const char *text =
-            json_string_value(json_object_get(json_object_get(entry, "environment"), key));
-        if (text != NULL && !vec_any(&seen, it, str_eq(*it, text))) {
-            *vec_push(&seen) = text;
-            buf_printf(&all, "%s%s", all.len == 0 ? "" : " and ", text);
+    struct run_walk walk = loaded_run_walk(run);
+    const struct attempt_row *row;
+    int r;
+    while ((r = run_walk_next(&walk, &row, err)) > 0) {
+        vec_each (const struct replica_row, replica, &row->replicas) {
+            for (size_t i = 0; i < COUNT_OF(facts); i++) {
+                const char *text = environment_text(replica->environment.facts, facts[i][1]);
+                if (text != NULL && !vec_any(&ret->of[i].list, it, str_eq(*it, text))) {
+                    *vec_push(&ret->of[i].list) = xstrdup(text);
+                }
+            }
         }
     }
-    vec_done(&seen);
-    return xstrdup(all.len == 0 ? UNKNOWN : buf_cstr(&all));
+    return r;
 }
 
 /* What this machine and its benchworker would say; owned. */
@@ -84,22 +93,19 @@ static json_t *environment_here(const char *worker)
 
 /* Appends a line per fact, and returns how many differ or are unknown. `worker` is the path of
  * benchworker, or NULL in a cluster. */
-static size_t put_facts(const struct archive *a, const struct loaded_run *run, const char *worker,
-                        struct buf *out)
+static size_t put_facts(const struct archive *a, const struct loaded_run *run,
+                        const struct recorded *said, const char *worker, struct buf *out)
 {
-    static const char *const facts[][2] = {{"source", "source"},
-                                           {"compiler", "compiler"},
-                                           {"cpu model", "cpu_model"},
-                                           {"kernel", "kernel"}};
-    const struct buf *text = archive_find(a, "environment.json");
-    json_auto_t *environments =
-        text->len > ARCHIVE_MAX_JSON_BYTES ? NULL : json_loadb(buf_cstr(text), text->len, 0, NULL);
     json_auto_t *here = worker == NULL ? NULL : environment_here(worker);
-    size_t n = put_fact(out, "benchctl", a->program, "benchctl " BENCHD_VERSION);
+    size_t n = put_fact(out, "benchctl", a->head.program, "benchctl " BENCHD_VERSION);
     for (size_t i = 0; i < COUNT_OF(facts); i++) {
-        _cleanup_(freep) char *recorded = recorded_of(environments, facts[i][1]);
+        _cleanup_(buf_done) struct buf recorded = BUF_INIT; /* "a and b" */
+        vec_each (char *const, text, &said->of[i].list) {
+            buf_printf(&recorded, "%s%s", recorded.len == 0 ? "" : " and ", *text);
+        }
         const char *own = json_string_value(json_object_get(here, facts[i][1]));
-        n += put_fact(out, facts[i][0], recorded, here != NULL && own == NULL ? UNKNOWN : own);
+        n += put_fact(out, facts[i][0], recorded.len == 0 ? UNKNOWN : buf_cstr(&recorded),
+                      here != NULL && own == NULL ? UNKNOWN : own);
     }
     if (here != NULL) {
         _cleanup_(freep) char *recorded =
@@ -122,8 +128,16 @@ static enum exit_code describe(const struct cli *cli, const struct archive *a,
     _cleanup_(buf_done) struct buf out = BUF_INIT;
     char date[CLOCK_RFC3339_SIZE];
     clock_format_rfc3339(run->row.created_unix_ms, date);
-    buf_printf(&out, "run/%s of %s, sha256:%s\n", run->row.name, date, a->digest);
-    const size_t n = put_facts(a, run, worker, &out);
+    buf_printf(&out, "run/%s of %s, sha256:%s\n", run->row.name, date, a->head.digest);
+    struct recorded said = {0};
+    const int r = read_facts(run, &said, &err);
+    const size_t n = r < 0 ? 0 : put_facts(a, run, &said, worker, &out);
+    for (size_t i = 0; i < COUNT_OF(facts); i++) {
+        texts_done(&said.of[i]);
+    }
+    if (r < 0) {
+        return show_unread(run, &err);
+    }
     if (is_here) {
         buf_printf(&out, "%s\n\n",
                    n == 0 ? "Everything that is checked before a run is the same here."
@@ -137,14 +151,16 @@ static enum exit_code describe(const struct cli *cli, const struct archive *a,
 /* ---- the run ---- */
 
 /* As `benchctl run FILE`, which prints the tables. */
-static enum exit_code repeat(const struct cli *cli, const struct archive *a, struct backend **ret,
-                             struct cli *sub, char **ret_name)
+static enum exit_code repeat(const struct cli *cli, const struct loaded_run *run,
+                             struct backend **ret, struct cli *sub, char **ret_name)
 {
     const char *folder = getenv("TMPDIR");
     _cleanup_(freep) char *path =
         xasprintf("%s/benchctl-XXXXXX.json", folder == NULL ? "/tmp" : folder);
+    _cleanup_(freep) char *text = json_dumps(run->def->spec->definition, JSON_INDENT(1));
     const int fd = mkstemps(path, (int)strlen(".json"));
-    const int r = fd < 0 ? -errno : file_replace(path, archive_find(a, "definition.json"));
+    const int r =
+        fd < 0 ? -errno : file_replace(path, &(struct buf){.data = text, .len = strlen(text)});
     if (fd >= 0) {
         (void)close(fd); /* nothing was written */
     }
@@ -164,15 +180,14 @@ static enum exit_code repeat(const struct cli *cli, const struct archive *a, str
 }
 
 /* `two[0]` is the archive's, `two[1]` is filled. */
-static enum exit_code run_again(const struct cli *cli, const struct archive *a,
-                                struct loaded_run two[static 2])
+static enum exit_code run_again(const struct cli *cli, struct loaded_run two[static 2])
 {
     const struct compare_params params = {.threshold_ratio = COMPARE_THRESHOLD_RATIO};
     struct comparison *comparison = NULL;
     struct cli sub;
     _cleanup_(backend_freep) struct backend *b = NULL;
     _cleanup_(freep) char *name = NULL;
-    const enum exit_code ran = repeat(cli, a, &b, &sub, &name);
+    const enum exit_code ran = repeat(cli, &two[0], &b, &sub, &name);
     enum exit_code code = ran;
     if (name != NULL && (ran == EXIT_OK || ran == EXIT_RUN_FAILED || ran == EXIT_THRESHOLD)) {
         code = b->ops->load_run(b, name, &two[1]);
@@ -189,12 +204,16 @@ static enum exit_code run(struct cli *cli)
 {
     _cleanup_(archive_done) struct archive a = {0};
     struct loaded_run two[2] = {0};
-    enum exit_code code = archive_open(cli->args.words[0], &a, &two[0]);
+    struct err err = {0};
+    enum exit_code code = archive_open(cli->args.words[0], &a);
+    if (code == EXIT_OK && loaded_run_read(a.store, &a.row, &two[0], &err) < 0) {
+        code = cli_error(EXIT_LOCAL_RESOURCE, NULL, "%s", err.msg);
+    }
     code = code == EXIT_OK ? describe(cli, &a, &two[0]) : code;
     if (code == EXIT_OK && !args_has(&cli->args, "dry-run")) {
-        code = run_again(cli, &a, two);
+        code = run_again(cli, two);
     }
-    loaded_run_done(&two[0]);
+    loaded_run_done(&two[0]); /* it reads from the archive's store */
     loaded_run_done(&two[1]);
     return code;
 }
@@ -209,9 +228,9 @@ const struct verb verb_reproduce = {
     .name = "reproduce",
     .args = "FILE [option...]",
     .summary = "Run an archived run again, and compare the two",
-    .examples = "  benchctl reproduce vgg16.benchd.tar.zst --local --dry-run\n"
-                "  benchctl reproduce vgg16.benchd.tar.zst --local\n"
-                "  benchctl reproduce vgg16.benchd.tar.zst -n bench\n",
+    .examples = "  benchctl reproduce vgg16.benchd.db --local --dry-run\n"
+                "  benchctl reproduce vgg16.benchd.db --local\n"
+                "  benchctl reproduce vgg16.benchd.db -n bench\n",
     .details = "FILE is checked as by benchctl import. First it prints what differs here:\n"
                "benchctl and, on this machine, the worker's source and compiler, the CPUs, the\n"
                "kernel. Then the definition is run again, as by benchctl run, on this machine\n"

@@ -1,33 +1,21 @@
 /* benchctl results RUN: prints the tables of a run. benchctl results --reference SET: prints
  * published figures alone. */
 #include "base/str.h"
-#include "base/vec_walk.h"
 #include "ctl/runs/reference_sets.h"
 #include "ctl/runs/show.h"
 #include "ctl/verbs/verbs.h"
-#include "report/export.h"
-#include "result/pivot.h"
+#include "result/catalogue.h"
 
 /* A row of what; the first is the default. */
 static const struct by {
     const char *word;
-    void (*build)(struct sheet *s, const struct result *r);
+    void (*build)(struct sheet *s, const struct result *r); /* NULL: show_lines */
 } bys[] = {{"point", sheet_points}, {"node", sheet_nodes},   {"replica", sheet_replicas},
-           {"curve", sheet_curves}, {"phase", sheet_phases}, {"line", sheet_lines}};
-
-/* This format has figures of trials and points, and no tables. */
-static bool is_openmetrics(const struct cli *cli)
-{
-    return cli_output_is(cli, "openmetrics");
-}
+           {"curve", sheet_curves}, {"phase", sheet_phases}, {"line", NULL}};
 
 static enum exit_code take_by(const struct cli *cli, const struct by **ret)
 {
     const char *word = args_get(&cli->args, "by", bys[0].word);
-    if (is_openmetrics(cli) && !str_eq(word, bys[0].word)) {
-        return cli_error(EXIT_USAGE, "remove --by", "-o %s has trials and points, no --by %s",
-                         cli->output, word);
-    }
     *ret = array_find(bys, COUNT_OF(bys), it, str_eq(word, it->word));
     if (*ret != NULL) {
         return EXIT_OK;
@@ -44,20 +32,17 @@ struct wanted_pivot {
     struct pivot_params params;
 };
 
-static enum exit_code take_figure(const struct cli *cli, enum pivot_figure *ret)
+static enum exit_code take_figure(const struct cli *cli, const struct figure_kind **ret)
 {
     const bool has_price = args_has(&cli->args, "price");
-    const char *word = args_get(&cli->args, "cells",
-                                pivot_figures[has_price ? PIVOT_COST : PIVOT_THROUGHPUT].name);
-    const struct pivot_words *found =
-        array_find(pivot_figures, PIVOT_FIGURE_COUNT, it, str_eq(word, it->name));
-    if (found != NULL) {
-        *ret = (enum pivot_figure)(found - pivot_figures);
+    const char *word = args_get(&cli->args, "cells", has_price ? "cost" : "throughput");
+    *ret = figure_find(word);
+    if (*ret != NULL) {
         return EXIT_OK;
     }
     _cleanup_(buf_done) struct buf names = BUF_INIT;
-    for (int i = 0; i < PIVOT_FIGURE_COUNT; i++) {
-        buf_printf(&names, "%s%s", i == 0 ? "write one of " : ", ", pivot_figures[i].name);
+    figure_each_kind (k) {
+        buf_printf(&names, "%s%s", k == figure_kinds ? "write one of " : ", ", k->name);
     }
     return cli_error(EXIT_USAGE, buf_cstr(&names), "--cells '%s' is not known", word);
 }
@@ -80,9 +65,9 @@ static enum exit_code take_pivot(const struct cli *cli, struct wanted_pivot *ret
                          "--rows, --columns, --cells and --ratio make a table of their own, as "
                          "--price does, without --by and --reference");
     }
-    if (is_openmetrics(cli)) {
-        return cli_error(EXIT_USAGE, "write -o csv or -o json", "-o %s has no table over axes",
-                         cli->output);
+    if (cli_output_is(cli, "json")) {
+        return cli_error(EXIT_USAGE, "write -o csv; without these options -o json has all figures",
+                         "a table over axes has no -o json");
     }
     const char *price = args_get(&cli->args, "price", NULL);
     if (price != NULL && pivot_price_parse(price, &ret->params.price) < 0) {
@@ -94,12 +79,12 @@ static enum exit_code take_pivot(const struct cli *cli, struct wanted_pivot *ret
     ret->params.columns = args_get(&cli->args, "columns", NULL);
     ret->params.ratio = args_get(&cli->args, "ratio", NULL);
     enum exit_code code = take_figure(cli, &ret->params.figure);
-    if (code == EXIT_OK && price != NULL && !pivot_figures[ret->params.figure].is_cost) {
+    if (code == EXIT_OK && price != NULL && !ret->params.figure->is_cost) {
         code = cli_error(EXIT_USAGE,
                          "remove --price, or write --cells cost or --cells time-to-accuracy-cost",
                          "--price needs --cells cost or --cells time-to-accuracy-cost (got --cells "
                          "%s)",
-                         pivot_figures[ret->params.figure].name);
+                         ret->params.figure->name);
     }
     return code;
 }
@@ -125,30 +110,50 @@ static enum exit_code print_without_run(const struct cli *cli)
         return cli_error(EXIT_USAGE, "list the runs with: benchctl get runs",
                          "'results' needs an argument: RUN, or --reference SET");
     }
-    if (is_openmetrics(cli) || wants_pivot(cli) || args_has(&cli->args, "by") ||
-        args_has(&cli->args, "price")) {
+    if (wants_pivot(cli) || args_has(&cli->args, "by") || args_has(&cli->args, "price")) {
         return cli_error(EXIT_USAGE, "add RUN",
                          "without RUN, --reference prints the set as text, markdown, csv or json");
     }
     return reference_print(cli, set);
 }
 
+static int read_lines(const struct loaded_run *run, struct read_logs *ret, struct err *err)
+{
+    struct run_walk walk = loaded_run_walk(run);
+    int r = 0;
+    for (uint32_t i = 0; i < run->def->matrix.n_points && r >= 0; i++) {
+        struct point_result p;
+        if ((r = run_walk_point(&walk, run->result, i, &p, err)) >= 0) {
+            read_logs_add(ret, &p);
+            point_close(&p);
+        }
+    }
+    run_walk_done(&walk);
+    return r;
+}
+
 /* `reference`: published figures to be shown next to it; NULL: none. */
 static enum exit_code show(const struct cli *cli, const struct by *by,
-                           const struct reference *reference, const struct result *result)
+                           const struct reference *reference, const struct loaded_run *run)
 {
-    if (is_openmetrics(cli)) {
-        struct buf out = cli_stream();
-        openmetrics_write(result, &out);
-        return show_text(&out);
+    const struct result *result = run->result;
+    if (cli_output_is(cli, "json")) {
+        return show_points(cli, run); /* one document has all rows */
+    }
+    struct read_logs logs = {.result = result};
+    struct err err = {0};
+    if (by->build == NULL && read_lines(run, &logs, &err) < 0) {
+        read_logs_done(&logs);
+        return show_unread(run, &err);
     }
     struct sheet sheet;
     show_begin(cli, &sheet);
-    if (sheet.form == SHEET_JSON) {
-        sheet_points(&sheet, result); /* one document has all rows */
+    if (by->build == NULL) {
+        sheet_lines(&sheet, &logs);
     } else {
         by->build(&sheet, result);
     }
+    read_logs_done(&logs);
     if (reference != NULL) {
         sheet_beside(&sheet, &(struct reference_beside){
                                  .reference = reference,
@@ -182,8 +187,7 @@ static enum exit_code run(struct cli *cli)
     code = code == EXIT_OK && reference != NULL ? show_set_price(cli, run.result) : code;
     if (code == EXIT_OK) {
         code = wanted.is_wanted ? show_pivot(cli, &wanted.params, run.result)
-                                : show(cli, by, reference, run.result);
-        code = code == EXIT_OK ? loaded_run_end(&run) : code;
+                                : show(cli, by, reference, &run);
     }
     reference_free(reference);
     return code;
@@ -198,15 +202,14 @@ static const struct arg_opt opts[] = {
      "Print a table of one figure, with these axes (swept names, system) as rows"},
     {"columns", 0, "AXIS,...", "Axes that become columns; the others become rows"},
     {"cells", 0, "FIGURE",
-     "throughput (the default), speedup, efficiency, efficiency-per-pod, efficiency-per-cpu, "
-     "price-index, cost, exchange-share; time-to-accuracy, alone or with -speedup, -efficiency or "
-     "-cost"},
+     "throughput (the default), speedup, efficiency, cost, time-to-accuracy or another that "
+     "docs/figures.md lists; a wrong one prints all"},
     {"ratio", 0, "AXIS=A/B", "Divide each cell at A by the one at B, for example system=a/b"},
     {"price", 0, "AMOUNT/UNIT",
      "Print what a million samples cost, or a trial with --cells time-to-accuracy-cost or "
      "--reference: 0.05/cpu-hour, 0.2/pod-hour, 3/gpu-hour"},
     {"reference", 0, "SET",
-     "Print a set of published figures next to it, or alone without RUN; \"list\" lists the sets"},
+     "Print a set of published figures next to it, or alone without RUN; a wrong name lists them"},
 };
 
 const struct verb verb_results = {
@@ -221,7 +224,6 @@ const struct verb verb_results = {
                 "  benchctl results 7k3fq --cells efficiency --rows trainers --columns system\n"
                 "  benchctl results 7k3fq --ratio system=fluid/tensorflow -o wide\n"
                 "  benchctl results 7k3fq --reference paddle-vgg16-cpu-2018\n"
-                "  benchctl results --reference list\n"
                 "  benchctl results --reference ./my-figures.yaml -o markdown\n"
                 "  benchctl results 7k3fq --store sqlite:results.db -o json\n",
     .details = "--reference prints a shipped set, or a file of the same form. Speedups,\n"
@@ -229,7 +231,7 @@ const struct verb verb_results = {
                "figures. A '*' marks a cell where the source prints another number; the errata\n"
                "below the table give the reason. '~' marks what was read off a chart.",
     VERB_OPTS(opts),
-    .formats = "text|wide|markdown|csv|json|openmetrics",
+    .formats = "text|wide|markdown|csv|json",
     .max_words = 1,
     .run = run,
 };

@@ -9,7 +9,6 @@
 #include "base/mem.h"
 #include "base/parse.h"
 #include "base/str.h"
-#include "base/vec_walk.h"
 #include "base/whole_file.h"
 #include "core/json_field.h"
 #include "ctl/definition/definition.h"
@@ -19,7 +18,6 @@
 #include "ctl/runs/show.h"
 #include "ctl/verbs/verbs.h"
 #include "predict/bound.h"
-#include "result/figure_json.h"
 
 #define LAYERS_MAX_BYTES ((size_t)1 << 20)
 #define RECORD_FIX "record them: benchworker bench --batch N -o trace >layers.yaml"
@@ -40,49 +38,18 @@ struct bounds {
 
 /* ---- the definition ---- */
 
-/* --nodes: the parameters that say how many trainers and workers there are get this value. */
-static enum exit_code load_nodes(const struct cli *cli, const struct definition_file *file,
-                                 struct definition_load_params *params, int64_t nodes,
-                                 struct run_def **ret)
-{
-    char *sets[2] = {0};
-    const char *trainers = (*ret)->spec->roles[ROLE_TRAINER].replicas.from;
-    const char *workers = (*ret)->spec->roles[ROLE_WORKER].replicas.from;
-    if (trainers != NULL) {
-        sets[params->n_sets++] = xasprintf("%s=%" PRId64, trainers, nodes);
-    }
-    if (workers != NULL && (trainers == NULL || !str_eq(trainers, workers))) {
-        sets[params->n_sets++] = xasprintf("%s=%" PRId64, workers, nodes);
-    }
-    run_def_free(*ret);
-    *ret = NULL;
-    params->sets = (const char *const *)sets;
-    const enum exit_code code =
-        params->n_sets == 0
-            ? cli_error(EXIT_USAGE, NULL,
-                        "--nodes: no parameter of the definition says how many trainers or workers "
-                        "there are")
-            : definition_load(cli, file, params, ret);
-    free(sets[0]);
-    free(sets[1]);
-    return code;
-}
-
 static enum exit_code load(const struct cli *cli, struct run_def **ret)
 {
     _cleanup_(definition_file_done) struct definition_file file = {0};
     _cleanup_(profiles_done) struct profiles profiles = {0};
-    int64_t nodes = 0;
-    enum exit_code code = definition_number(cli, "nodes", SPEC_MAX_REPLICAS, &nodes);
-    code = code == EXIT_OK ? profiles_open(&profiles) : code;
+    enum exit_code code = profiles_open(&profiles);
     code = code == EXIT_OK ? definition_open(cli, &file) : code;
-    struct definition_load_params params = {
+    const struct definition_load_params params = {
         .profiles = &profiles,
         .is_local = cli->is_local,
         .created_unix_ms = clock_unix_ms(),
     };
-    code = code == EXIT_OK ? definition_load(cli, &file, &params, ret) : code;
-    return code == EXIT_OK && nodes > 0 ? load_nodes(cli, &file, &params, nodes, ret) : code;
+    return code == EXIT_OK ? definition_load(cli, &file, &params, ret) : code;
 }
 
 /* ---- options ---- */
@@ -496,7 +463,6 @@ static enum exit_code run(struct cli *cli)
 
 static const struct arg_opt opts[] = {
     DEFINITION_OPTS,
-    {"nodes", 0, "N", "Set the number of trainers (or workers) at every point"},
     {"link", 0, "RATE", "Rate of each replica's link, each way: 100mbit, 10gbit"},
     {"server-link", 0, "RATE", "Rate of the servers' links, if different"},
     {"latency", 0, "US", "Latency between two replicas in microseconds; default: 0"},
@@ -505,8 +471,7 @@ static const struct arg_opt opts[] = {
      "Take times from what benchworker bench -o trace prints, or from the trace of a definition"},
     {"step-time", 0, "MS", "Time that a trainer or worker of any system computes in a step"},
     {"bytes", 0, "N", "Bytes of the parameters of any system; benchworker's are known"},
-    {"reference", 0, "SET",
-     "Print a set of published figures next to it; see: benchctl results --reference list"},
+    {"reference", 0, "SET", "Print a set of published figures next to it; a wrong name lists them"},
 };
 
 const struct verb verb_simulate = {
@@ -514,7 +479,7 @@ const struct verb verb_simulate = {
     .args = "NAME [option...]",
     .summary = "Print what no point of a run can exceed, without running it",
     .examples = "  benchctl simulate vgg16-pserver-sweep --link 10gbit --layers layers.yaml\n"
-                "  benchctl simulate vgg16-allreduce-sweep --nodes 9 --link 1gbit --layers l.yaml\n"
+                "  benchctl simulate vgg16-allreduce-sweep --set workers=9 --link 1gbit\n"
                 "  benchctl simulate vgg16-systems --systems benchworker --set trainers=60 \\\n"
                 "      --link 1gbit --reference paddle-vgg16-cpu-2018\n"
                 "  benchctl simulate vgg16-systems --systems pytorch-ddp --step-time 430 \\\n"

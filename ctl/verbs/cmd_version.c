@@ -3,7 +3,7 @@
 #include "base/mem.h"
 #include "config.h"
 #include "ctl/verbs/verbs.h"
-#include "report/json_text.h"
+#include "core/json_field.h"
 
 static enum exit_code run(struct cli *cli)
 {

@@ -6,9 +6,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "base/text.h"
-#include "base/vec_walk.h"
-#include "ctl/cli/usage.h"
+#include "ctl/cli/cli.h"
 #include "ctl/definition/definition.h"
 #include "ctl/runs/progress.h"
 #include "ctl/verbs/verbs.h"

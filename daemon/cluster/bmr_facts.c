@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "base/parse.h"
 #include "base/str.h"
-#include "core/fact_texts.h"
+#include "core/json_field.h"
 #include "kube/request.h"
 #include "spec/name.h"
 

@@ -7,7 +7,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/rfc3339.h"
-#include "base/text.h"
+#include "base/str.h"
 
 #define SECONDS_A_TOKEN 2.0
 

@@ -5,7 +5,6 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "base/vec_walk.h"
 #include "kube/retry.h"
 #include "pod/job_body.h"
 

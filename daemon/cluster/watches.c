@@ -5,7 +5,6 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/vec_walk.h"
 #include "daemon/cluster/bmr.h"
 #include "pod/body.h"
 #include "pod/facts.h"

@@ -8,7 +8,6 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "base/text.h"
 #include "daemon/cluster/template_check.h"
 #include "decide/policy_wait.h"
 #include "base/rfc3339.h"

@@ -15,9 +15,39 @@
 #include <jansson.h>
 
 #include "daemon/cluster/bmr_facts.h"
-#include "daemon/run/run_env.h"
+#include "daemon/cluster/event_recorder.h"
+#include "daemon/run/options.h"
 #include "daemon/run/run_life.h"
+#include "daemon/web/daemon_view.h"
+#include "kube/cache.h"
+#include "kube/client.h"
 #include "result/result.h"
+#include "run/pods/pods.h"
+#include "store/store.h"
+
+/* What every run of benchd uses and none owns. daemon.c fills it; it lives longer than the runs. */
+
+struct run_env {
+    struct uv_loop_s *loop;
+    struct kube_client *client;
+    struct store *store;
+    const char *ns;
+    struct options options;
+    const struct kube_cache *benchmarks, *runs,
+        *pods;                             /* what the watches hold; NULL before they start */
+    const struct pod_workloads *workloads; /* what their watch holds */
+    const unsigned char *key;              /* KEY_SIZE bytes; runs' secrets are derived from it */
+    bool is_store_full;                    /* nothing can be accepted or driven */
+    bool are_objects_known;                /* the store knows which of its runs have objects */
+    struct node_labels *node_labels;       /* labels to read; a launcher notes which it may not */
+    bool has_dns; /* addressing Auto: do names of the cluster resolve here? */
+
+    struct event_recorder *events;
+    struct pods_counters *pod_counters;
+    struct daemon_counters *counters;
+    void (*wake)(void *ctx); /* something has changed: look at all runs in the loop's next turn */
+    void *ctx;
+};
 
 #define RUN_RETRY_NS (5 * INT64_C(1000000000)) /* after a failed request */
 #define RUN_PARK_DOUBLINGS_MAX 6               /* 5 s to 320 s */

@@ -8,8 +8,6 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "base/text.h"
-#include "base/vec_walk.h"
 #include "daemon/cluster/bmr.h"
 #include "daemon/cluster/template_check.h"
 #include "kube/json.h"

@@ -5,7 +5,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/text.h"
+#include "base/str.h"
 #include "daemon/cluster/key.h"
 #include "decide/policy_wait.h"
 #include "run/driver.h"

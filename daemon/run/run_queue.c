@@ -7,8 +7,6 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "base/vec_sorted.h"
-#include "base/vec_walk.h"
 #include "decide/policy_wait.h"
 
 /* ---- who is there ---- */

@@ -1,21 +1,26 @@
 /* /api/v1: runs, their results and logs. docs/api.md. */
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <jansson.h>
 
 #include "base/mem.h"
 #include "base/parse.h"
 #include "base/str.h"
+#include "base/whole_file.h"
+#include "config.h"
 #include "core/attempt_json.h"
 #include "core/json_field.h"
 #include "daemon/web/site.h"
-#include "result/result_json.h"
 #include "store/run_document.h"
+#include "store/run_file.h"
 
 #define API_VERSION "benchd.io/v1alpha1"
 #define NOT_GIVEN (-1)
+#define MEMORY_ROOM "/dev/shm/benchd" /* a file system that has a limit of its own */
 
 void api_runs(struct site *site, const struct web_request *req, struct web_response *res)
 {
@@ -53,14 +58,13 @@ void api_run(struct site *site, const struct web_request *req, struct web_respon
 {
     _cleanup_(site_run_done) struct site_run run = {0};
     struct err err = {0};
-    _cleanup_(freep) struct attempt_id *ids = NULL;
-    size_t n_ids = 0;
     if (!site_run_open(site, req->run, SITE_ITEM, &run, res)) {
         return;
     }
     int r = 0;
     if (run.item.is_stored) {
-        r = site->store->ops->list_attempt_ids(site->store, run.item.row.uid, &ids, &n_ids, &err);
+        r = site->store->ops->list_outcomes(site->store, run.item.row.uid, &run.rows, &run.n_rows,
+                                            &err);
     }
     if (r < 0) {
         site_fail(res, r, &err);
@@ -72,13 +76,13 @@ void api_run(struct site *site, const struct web_request *req, struct web_respon
              {"kind", json_string("BenchmarkRunSummary")},
              {"current", attempt_id_to_json(st->has_current ? &st->current : NULL)},
              {"progress", run.live == NULL ? json_null() : progress_to_json(run.live)}, {
-                 "attempts",
-                     JSON_ARRAY_OF(for (size_t i = 0; i < n_ids; i++), attempt_id_to_json(&ids[i]))
+                 "attempts", JSON_ARRAY_OF(for (size_t i = 0; i < run.n_rows; i++),
+                                           attempt_id_to_json(&run.rows[i].id))
              });
     web_put_json(res, document);
 }
 
-/* ---- attempts ---- */
+/* ---- arguments ---- */
 
 static bool take_number(const struct web_request *req, const char *name, int64_t *ret,
                         struct web_response *res)
@@ -92,6 +96,19 @@ static bool take_number(const struct web_request *req, const char *name, int64_t
     return true;
 }
 
+/* The names of all arguments are in the list, which an error prints as `all`. */
+static bool check_names(const struct web_request *req, const char *const *names, size_t n,
+                        const char *all, struct web_response *res)
+{
+    for (size_t i = 0; i < req->n_args; i++) {
+        if (str_index(req->args[i].name, names, n) < 0) {
+            web_fail(res, 400, "unknown argument '%.64s'; use %s", req->args[i].name, all);
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool take_attempts(const struct web_request *req, struct attempt_wanted *ret,
                           struct web_response *res)
 {
@@ -100,79 +117,103 @@ static bool take_attempts(const struct web_request *req, struct attempt_wanted *
            take_number(req, "attempt", &ret->number, res);
 }
 
-/* Adds the rows that match. */
-static int put_rows(const struct site *site, const struct site_run *run,
-                    const struct attempt_wanted *wanted, struct json_lists *w, struct err *err)
+/* ---- answers that are files ---- */
+
+/* Appends a body of any length with buf_spill. */
+typedef int (*body_fn)(const struct site *site, const struct site_run *run, const void *ctx,
+                       const char *near, struct buf *out, struct err *err);
+
+/* Makes the body in a file next to `near`, which is open and has no name any more. */
+static int fill_file(const struct site *site, const struct site_run *run, body_fn put,
+                     const void *ctx, const char *near, int *ret, struct err *err)
 {
-    struct store *s = site->store;
-    _cleanup_(freep) struct attempt_row *rows = NULL;
-    size_t n_rows = 0;
-    const int r = s->ops->list_wanted(s, run->item.row.uid, wanted, &rows, &n_rows, err);
-    for (size_t i = 0; r >= 0 && i < n_rows; i++) {
-        json_lists_add(w, attempt_row_to_json(&rows[i]));
-        attempt_row_done(&rows[i]);
+    _cleanup_(freep) char *path = NULL;
+    int r = run_file_room(near, &path, err);
+    if (r < 0) {
+        return r;
     }
-    return r;
+    struct file_parts file = {.fd = open(path, O_RDWR | O_CLOEXEC)};
+    r = file.fd < 0 ? err_set_errno(err, errno, "'%s'", path) : 0;
+    (void)unlink(path); /* run_file_sweep unlinks what stays */
+    struct buf out = {.take = file_part_put, .ctx = &file};
+    r = r < 0 ? r : put(site, run, ctx, near, &out, err);
+    buf_spill_all(&out);
+    buf_done(&out);
+    r = r < 0 || file.r >= 0 ? r : err_set_errno(err, -file.r, "no room for the run");
+    r = r < 0 || lseek(file.fd, 0, SEEK_SET) == 0 ? r : err_set_errno(err, errno, "'%s'", path);
+    if (r < 0) {
+        fd_close(&file.fd);
+        return r;
+    }
+    *ret = file.fd;
+    return 0;
 }
 
-static int put_all_rows(const struct site *site, const struct site_run *run,
-                        const struct attempt_wanted *wanted, struct json_lists *w, struct err *err)
+/* Large bodies are files: the results of 10,000 points have 100 MB, and benchd may have 128 MB. */
+static void answer_file(const struct site *site, const struct site_run *run, body_fn put,
+                        const void *ctx, const char *content_type, struct web_response *res)
 {
-    if (!run->item.is_stored || run->def == NULL || wanted->point >= 0) {
-        return run->item.is_stored ? put_rows(site, run, wanted, w, err) : 0;
-    }
-    int r = 0;
-    for (uint32_t p = 0; p < run->def->matrix.n_points && r >= 0; p++) {
-        const struct attempt_wanted of_point = {p, wanted->trial, wanted->number};
-        r = put_rows(site, run, &of_point, w, err);
-    }
-    return r;
-}
-
-/* docs/contracts/attempts.md: the document from which benchctl builds its tables. */
-static int put_attempts(const struct site *site, const struct site_run *run,
-                        const struct attempt_wanted *wanted, struct web_response *res,
-                        struct err *err)
-{
-    struct store *s = site->store;
-    _cleanup_(freep) struct event_row *events = NULL;
-    size_t n_events = 0;
-    int r = !run->item.is_stored
-                ? 0
-                : s->ops->list_events(s, run->item.row.uid, &events, &n_events, err);
-    json_t *document =
-        r < 0 ? NULL : run_document_to_json(&run->item.row, NULL, 0, events, n_events);
-    if (r >= 0 && document == NULL) {
-        r = err_set(err, EBADMSG, "run '%s': its definition cannot be read", run->item.row.name);
-    }
-    if (r >= 0) {
-        struct json_lists w;
-        json_lists_begin(&w, document, 2, web_long_body(res));
-        json_lists_open(&w, "attempts");
-        r = put_all_rows(site, run, wanted, &w, err);
-        json_lists_end(&w);
-        res->content_type = WEB_JSON;
-    }
-    free_each(events, n_events, event_row_done);
-    return r;
-}
-
-void api_attempts(struct site *site, const struct web_request *req, struct web_response *res)
-{
-    struct attempt_wanted wanted;
-    _cleanup_(site_run_done) struct site_run run = {0};
     struct err err = {0};
-    if (!take_attempts(req, &wanted, res) ||
-        !site_run_open(site, req->run, SITE_DEFINITION, &run, res)) {
-        return;
+    int fd = -1;
+    int r = fill_file(site, run, put, ctx, site->store_path, &fd, &err);
+    if (r == -ENOSPC || r == -EROFS) { /* results can be read on a full disk */
+        r = fill_file(site, run, put, ctx, MEMORY_ROOM, &fd, &err);
     }
-    const int r = put_attempts(site, &run, &wanted, res, &err);
     if (r < 0) {
         site_fail(res, r, &err);
+        return;
     }
+    web_put_file(res, fd, content_type);
+}
+
+/* `ctx`: struct run_file_parts. */
+static int put_run_file(const struct site *site, const struct site_run *run, const void *ctx,
+                        const char *near, struct buf *out, struct err *err)
+{
+    char digest[RUN_FILE_DIGEST_SIZE];
+    _cleanup_(freep) char *path = NULL;
+    int r = run_file_room(near, &path, err);
+    if (r < 0) {
+        return r;
+    }
+    r = run_file_make(site->store, run->item.row.uid, ctx, "benchd " BENCHD_VERSION, path, digest,
+                      err);
+    r = r < 0 ? r : run_file_send(path, true, out, err);
+    (void)unlink(path); /* as in fill_file() */
+    return r;
+}
+
+/* docs/contracts/run-file.md: the file from which benchctl builds its tables. */
+void api_file(struct site *site, const struct web_request *req, struct web_response *res)
+{
+    static const char *const names[] = {"point", "trial", "attempt", "logs"};
+    const char *logs = web_request_arg(req, "logs");
+    struct run_file_parts parts = {.without_logs = logs == NULL || !str_eq(logs, "true")};
+    _cleanup_(site_run_done) struct site_run run = {0};
+    if (!check_names(req, names, COUNT_OF(names), "point, trial, attempt or logs", res) ||
+        !take_attempts(req, &parts.attempts, res) ||
+        !site_run_open(site, req->run, SITE_ITEM, &run, res)) {
+        return;
+    }
+    if (!run.item.is_stored) {
+        web_fail(res, 409, "run '%s' is not accepted, so it has no file: %s", run.item.row.name,
+                 run.item.row.status.message);
+        return;
+    }
+    answer_file(site, &run, put_run_file, &parts, WEB_ZSTD, res);
 }
 
 /* ---- results ---- */
+
+static int put_results(const struct site *site, const struct site_run *run, const void *ctx,
+                       const char *near, struct buf *out, struct err *err)
+{
+    (void)ctx, (void)near;
+    struct run_walk walk = site_run_walk(site, run);
+    const int r = run_walk_put_json(&walk, run->result, out, err);
+    run_walk_done(&walk);
+    return r;
+}
 
 void api_results(struct site *site, const struct web_request *req, struct web_response *res)
 {
@@ -185,9 +226,7 @@ void api_results(struct site *site, const struct web_request *req, struct web_re
                  run.item.row.status.message);
         return;
     }
-    result_json_put(run.result, web_long_body(res));
-    res->content_type = WEB_JSON;
-    site_run_check(&run, res);
+    answer_file(site, &run, put_results, NULL, WEB_JSON, res);
 }
 
 /* ---- logs ---- */
@@ -213,12 +252,8 @@ static bool take_wanted(const struct web_request *req, struct wanted *ret, struc
     static const char *const names[] = {"point", "trial", "attempt", "role", "index"};
     const char *role = web_request_arg(req, "role");
     ret->role = role == NULL ? NOT_GIVEN : role_from_string(role);
-    for (size_t i = 0; i < req->n_args; i++) {
-        if (str_index(req->args[i].name, names, COUNT_OF(names)) < 0) {
-            web_fail(res, 400, "unknown argument '%.64s'; use point, trial, attempt, role or index",
-                     req->args[i].name);
-            return false;
-        }
+    if (!check_names(req, names, COUNT_OF(names), "point, trial, attempt, role or index", res)) {
+        return false;
     }
     if (role != NULL && ret->role < 0) {
         web_fail(res, 400, "unknown role '%.64s'; use pserver, trainer, worker or launcher", role);

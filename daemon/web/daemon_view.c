@@ -7,7 +7,6 @@
 #include <uv.h>
 
 #include "base/str.h"
-#include "base/vec_walk.h"
 
 struct daemon_view {
     uv_mutex_t mutex;

@@ -38,7 +38,6 @@
 #define SENDING_BYTES ((size_t)64 << 20)
 #define SCRAPES_SENDING_BYTES ((size_t)8 << 20)
 #define SMALL_BYTES ((size_t)64 << 10)
-#define BLOCK_BYTES ((size_t)64 << 10) /* A packed response is unpacked in blocks of this size. */
 
 /* Makes the documents of one kind, and counts how much of them is being sent. */
 struct source {
@@ -110,55 +109,37 @@ static void read_request(struct request *request, const char *path)
 /* The body of a response, until MHD has sent it or given up. */
 struct sending {
     struct source *source;
-    struct body *body;          /* owned */
-    struct text_reader *reader; /* unpacks a packed body; else NULL */
+    struct body *body; /* owned */
 };
-
-/* The memory that a response takes. */
-static size_t size_to_send(const struct body *body)
-{
-    return body->n_bytes + (body->is_packed ? PACK_READER_BYTES : 0);
-}
 
 static void on_sent(void *ctx)
 {
     struct sending *s = ctx;
-    s->source->n_sending -= size_to_send(s->body);
-    if (s->reader != NULL) {
-        text_reader_free(s->reader);
-    }
+    s->source->n_sending -= s->body->len;
     body_free(s->body);
     free(s);
 }
 
+/* A file takes no memory. */
 static bool may_send(const struct source *source, const struct body *body)
 {
-    const size_t n = size_to_send(body);
-    return n <= SMALL_BYTES || source->n_sending + n <= source->max_sending;
-}
-
-/* MHD asks for the bytes in order, and never beyond the end. */
-static ssize_t on_wanted(void *ctx, uint64_t at, char *to, size_t max)
-{
-    struct sending *s = ctx;
-    (void)at;
-    const size_t n = text_reader_next(s->reader, to, max);
-    return n > 0 ? (ssize_t)n : MHD_CONTENT_READER_END_WITH_ERROR;
+    return body->file >= 0 || body->len <= SMALL_BYTES ||
+           source->n_sending + body->len <= source->max_sending;
 }
 
 static struct MHD_Response *make_response(struct source *source, struct body *body_take)
 {
-    struct sending *s = xnew(struct sending);
-    *s = (struct sending){source, body_take, NULL};
-    source->n_sending += size_to_send(body_take);
-    if (body_take->is_packed) {
-        s->reader = text_reader_new(body_take->data, body_take->n_bytes);
+    if (body_take->file >= 0) {
+        struct MHD_Response *file = MHD_create_response_from_fd(body_take->len, body_take->file);
+        body_take->file = file == NULL ? body_take->file : -1; /* it closes it */
+        body_free(body_take);
+        return file;
     }
-    struct MHD_Response *response =
-        body_take->is_packed
-            ? MHD_create_response_from_callback(body_take->len, BLOCK_BYTES, on_wanted, s, on_sent)
-            : MHD_create_response_from_buffer_with_free_callback_cls(body_take->len,
-                                                                     body_take->data, on_sent, s);
+    struct sending *s = xnew(struct sending);
+    *s = (struct sending){source, body_take};
+    source->n_sending += body_take->len;
+    struct MHD_Response *response = MHD_create_response_from_buffer_with_free_callback_cls(
+        body_take->len, body_take->data, on_sent, s);
     if (response == NULL) {
         on_sent(s);
     }

@@ -27,15 +27,17 @@ struct web_response {
     int code;
     const char *content_type; /* static */
     struct buf body;          /* owned */
-    struct text_pack *pack;   /* what has left `body` already; owned, NULL if nothing has */
-    bool must_retry_later;    /* with the header Retry-After */
+    int file; /* if is_file: the body is this file as it is, and nothing else; owned */
+    bool is_file;
+    bool must_retry_later; /* with the header Retry-After */
 };
-/* The body of a long document. It is compressed (zstd) while it is made, and unpacked while it is
- * sent: the results of 10,000 points have 100 MB as text, and benchd may have 128 MB in all. */
-struct buf *web_long_body(struct web_response *res);
-/* A short document. */
+/* A document that is short: a long one is a file. */
 void web_put_json(struct web_response *res, json_t *document_take);
 
+/* A file that is open becomes the body. */
+void web_put_file(struct web_response *res, int fd_take, const char *content_type);
+
+#define WEB_ZSTD "application/zstd"
 #define WEB_TEXT "text/plain; charset=utf-8"
 #define WEB_JSON "application/json"
 #define WEB_HTML "text/html; charset=utf-8"
@@ -51,22 +53,11 @@ void web_fail(struct web_response *res, int code, const char *fmt, ...)
 
 /* The finished body of a response. It does not change. */
 struct body {
-    size_t len;               /* the length of the text */
+    size_t len;
     char *data;               /* owned */
-    size_t n_bytes;           /* the length of data */
-    bool is_packed;           /* data is the text compressed; else the text itself */
+    int file;                 /* instead of data; owned; -1: none */
     const char *content_type; /* static */
 };
 /* Makes the body out of what the response has. */
 struct body *body_of_response(struct web_response *res);
 void body_free(struct body *body); /* accepts NULL */
-
-/* The memory that a reader of a packed body takes in addition. */
-#define PACK_READER_BYTES ((size_t)512 << 10)
-
-struct text_reader;
-/* Reads the data of a packed body, which it borrows. */
-struct text_reader *text_reader_new(const void *data, size_t len);
-void text_reader_free(struct text_reader *r);
-/* Reads the next bytes of the text, at least one. Returns 0 at its end. */
-size_t text_reader_next(struct text_reader *r, char *to, size_t max);

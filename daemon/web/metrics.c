@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "config.h"
+#include "result/catalogue.h"
 #include "result/number.h"
 
 #define NUMBER_SIZE 24
@@ -368,10 +369,6 @@ static void put_run_figures(struct writing *w)
     GAUGE_OF_RUNS(w, run, "benchd_run_nodes",
                   "Nodes that replicas of succeeded trials ran on, shown or not.",
                   of->figures == NULL ? NAN : (double)of->figures->n_nodes);
-    GAUGE_OF_RUNS(w, run, "benchd_run_slow_replicas",
-                  "Points with a replica that is slower than the "
-                  "others of its role beyond their spread.",
-                  of->figures == NULL ? NAN : of->figures->n_slow_replicas);
     GAUGE_OF_RUNS(w, run, "benchd_run_trials", "Trials of a run, including those of its baseline.",
                   run->status.trials_total);
     GAUGE_OF_RUNS(w, run, "benchd_run_trials_done",
@@ -437,61 +434,86 @@ static void put_point(struct expo *e, const struct daemon_run *run, const struct
     expo_sample(e, labels, COUNT_OF(labels), value);
 }
 
-/* Does what GAUGE_OF_RUNS does, with a sample of each point. */
-#define GAUGE_OF_POINTS(w, point, metric, help, value)                                             \
-    do {                                                                                           \
-        expo_begin(&(w)->e, EXPO_GAUGE, metric, help);                                             \
-        for (size_t i_ = 0; i_ < (w)->n_runs; i_++) {                                              \
-            const struct run_gauges *of_ = (w)->runs[i_].figures;                                  \
-            for (size_t k_ = 0; of_ != NULL && k_ < of_->n_points; k_++) {                         \
-                const struct point_figures *point = &of_->points[k_];                              \
-                put_point(&(w)->e, (w)->runs[i_].run, point, value);                               \
-            }                                                                                      \
-        }                                                                                          \
-    } while (0)
+/* A figure of points, or of their baselines, in one unit: those in another one have no sample. */
+struct family {
+    const char *metric, *help;
+    const struct figure_unit *unit;
+    bool is_rate, is_baseline;
+    size_t figure; /* index into the figures of a point */
+    int limit;     /* 0: the value, 1: the lower limit, 2: the upper one */
+};
 
-static double value_of(const struct estimate *e)
+static double value_of(const struct family *f, const struct point_figures *p)
 {
-    return e->known ? e->value : NAN;
+    const struct figure_numbers *n = &p->figures[f->figure];
+    const double value = f->is_baseline  ? p->baseline_throughput
+                         : f->limit == 0 ? n->value
+                         : f->limit == 1 ? n->low
+                                         : n->high;
+    return f->is_rate && !str_eq(p->unit, f->unit->unit) ? NAN : value * f->unit->factor;
 }
 
-static double low_of(const struct estimate *e)
+/* One of samples is described also where it has none. */
+static void put_family(struct writing *w, const struct family *f)
 {
-    return e->known && e->has_interval ? e->low : NAN;
+    static const char *const limits[] = {"", "_low", "_high"};
+    _cleanup_(freep) char *name =
+        xasprintf("%s%s_%s", f->metric, limits[f->limit], f->unit->metric);
+    bool has_begun = !f->is_rate || f->unit == figure_units;
+    if (has_begun) {
+        expo_begin(&w->e, EXPO_GAUGE, name, f->help);
+    }
+    for (size_t i = 0; i < w->n_runs; i++) {
+        const struct run_gauges *of = w->runs[i].figures;
+        for (size_t k = 0; of != NULL && k < of->n_points; k++) {
+            const double value = value_of(f, &of->points[k]);
+            if (!has_begun && !isnan(value)) {
+                expo_begin(&w->e, EXPO_GAUGE, name, f->help);
+                has_begun = true;
+            }
+            put_point(&w->e, w->runs[i].run, &of->points[k], value);
+        }
+    }
 }
 
-static double high_of(const struct estimate *e)
+/* One for each unit that the figure may have. */
+static void put_families(struct writing *w, const struct figure_kind *k, struct family f)
 {
-    return e->known && e->has_interval ? e->high : NAN;
+    size_t n;
+    f.unit = figure_units_of(k, &n);
+    f.is_rate = n > 1;
+    for (const struct figure_unit *end = f.unit + n; f.unit < end; f.unit++) {
+        put_family(w, &f);
+    }
 }
-
-#define LOW "Lower limit of its 95% interval."
-#define HIGH "Upper limit of its 95% interval."
 
 static void put_each_point(struct writing *w)
 {
-    GAUGE_OF_POINTS(w, point, "benchd_point_throughput_samples_per_second",
-                    "Throughput of a point, all trainers together: the median over its trials.",
-                    value_of(&point->throughput));
-    GAUGE_OF_POINTS(w, point, "benchd_point_throughput_low_samples_per_second", LOW,
-                    low_of(&point->throughput));
-    GAUGE_OF_POINTS(w, point, "benchd_point_throughput_high_samples_per_second", HIGH,
-                    high_of(&point->throughput));
-    GAUGE_OF_POINTS(w, point, "benchd_point_speedup_ratio", "Throughput divided by the baseline's.",
-                    value_of(&point->speedup));
-    GAUGE_OF_POINTS(w, point, "benchd_point_speedup_low_ratio", LOW, low_of(&point->speedup));
-    GAUGE_OF_POINTS(w, point, "benchd_point_speedup_high_ratio", HIGH, high_of(&point->speedup));
-    GAUGE_OF_POINTS(w, point, "benchd_point_efficiency_ratio",
-                    "Speedup divided by the number of trainers; the baseline's is 1.",
-                    value_of(&point->efficiency));
-    GAUGE_OF_POINTS(w, point, "benchd_point_efficiency_low_ratio", LOW, low_of(&point->efficiency));
-    GAUGE_OF_POINTS(w, point, "benchd_point_efficiency_high_ratio", HIGH,
-                    high_of(&point->efficiency));
-    GAUGE_OF_POINTS(w, point, "benchd_point_baseline_throughput_samples_per_second",
-                    "Throughput of the baseline that the point divides by.",
-                    value_of(&point->baseline_throughput));
-    GAUGE_OF_POINTS(w, point, "benchd_point_trials_succeeded",
-                    "Trials from which the figures of a point are computed.", point->n_succeeded);
+    static const char *const limits[] = {NULL, "Lower limit of its 95% interval.",
+                                         "Upper limit of its 95% interval."};
+    size_t n = 0;
+    figure_each_kind (k) {
+        for (int limit = 0; k->metric != NULL && limit < (k->has_interval ? 3 : 1); limit++) {
+            put_families(w, k,
+                         (struct family){.metric = k->metric,
+                                         .help = limit == 0 ? k->meaning : limits[limit],
+                                         .figure = n,
+                                         .limit = limit});
+        }
+        n += k->metric != NULL;
+    }
+    put_families(w, &figure_kinds[FIGURE_THROUGHPUT],
+                 (struct family){.metric = "benchd_point_baseline_throughput",
+                                 .help = "Throughput of the baseline that the point divides by.",
+                                 .is_baseline = true});
+    expo_begin(&w->e, EXPO_GAUGE, "benchd_point_trials_succeeded",
+               "Trials from which the figures of a point are computed.");
+    for (size_t i = 0; i < w->n_runs; i++) {
+        const struct run_gauges *of = w->runs[i].figures;
+        for (size_t k = 0; of != NULL && k < of->n_points; k++) {
+            put_point(&w->e, w->runs[i].run, &of->points[k], of->points[k].n_succeeded);
+        }
+    }
 }
 
 /* --- Their nodes ----------------------------------------------------------------------------- */

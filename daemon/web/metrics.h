@@ -2,9 +2,9 @@
  * docs/metrics.md is checked against the page.
  *
  * Bounded: at most METRICS_MAX_RUNS runs and METRICS_MAX_POINTS points of them, and times
- * for each kind of request that was sent, and METRICS_MAX_NODES nodes: under 3,900 series in
- * all (benchd_series counts them). A run shows all of its points, or none if they do not
- * fit; and so its nodes. */
+ * for each kind of request that was sent, and METRICS_MAX_NODES nodes: under 2,000 series besides
+ * the figures of points (benchd_series counts all). A run shows all of its points, or none if they
+ * do not fit; and so its nodes. */
 #pragma once
 
 #include "daemon/web/daemon_view.h"
@@ -26,8 +26,13 @@ struct point_figures {
     char *other;  /* swept values without a label of their own, "cpu=400m memory=1Gi"; owned */
     uint32_t pservers, trainers;
     int64_t batch_size, threads;
-    struct estimate throughput, speedup, efficiency, baseline_throughput;
-    uint32_t n_succeeded; /* trials */
+    /* By the figures of the catalogue that /metrics has; owned. */
+    struct figure_numbers {
+        double value, low, high; /* NaN: unknown */
+    } * figures;
+    double baseline_throughput; /* in the same unit; NaN: unknown */
+    const char *unit;           /* of both; static */
+    uint32_t n_succeeded;       /* trials */
 };
 
 /* A row of `benchctl results --by node`. */
@@ -42,7 +47,6 @@ struct run_gauges {
     size_t n_points;
     struct node_figures *nodes; /* by name; owned */
     size_t n_nodes;
-    uint32_t n_slow_replicas; /* slower than the others of their role beyond their spread */
 };
 
 struct metrics_run {

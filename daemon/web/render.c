@@ -176,6 +176,7 @@ int renderer_new(const struct render_params *params, struct renderer **ret, stru
     struct renderer *r = xnew(struct renderer);
     r->params = *params;
     r->give_up_ns = INT64_MAX; /* opening the store is not interrupted */
+    r->site.store_path = params->store_url + strlen("sqlite:"); /* it is open already */
     int code = store_open_reader(params->store_url, must_stop, r, &r->site.store, err);
     if (code < 0) {
         free(r);

@@ -15,7 +15,7 @@ static const struct {
     {"/readyz", NULL, health_readyz, ROUTE_QUICK, true},
     {"/api/v1/runs", NULL, api_runs, ROUTE_READ, false},
     {"/api/v1/runs/", "", api_run, ROUTE_READ, false},
-    {"/api/v1/runs/", "/attempts", api_attempts, ROUTE_READ, false},
+    {"/api/v1/runs/", "/file", api_file, ROUTE_READ, false},
     {"/api/v1/runs/", "/results", api_results, ROUTE_READ, false},
     {"/api/v1/runs/", "/logs", api_logs, ROUTE_READ, false},
     {"/", NULL, html_runs, ROUTE_READ, false},

@@ -13,10 +13,9 @@
 #include "base/mem.h"
 #include "base/parse.h"
 #include "base/str.h"
-#include "base/vec_walk.h"
 #include "base/whole_file.h"
 #include "daemon/web/site.h"
-#include "report/export.h"
+#include "result/catalogue.h"
 #include "result/nodes.h"
 
 #define FIGURES_SHARE 20 /* after a read of t, none within 20 t */
@@ -75,25 +74,54 @@ struct process_use process_use_read(void)
 
 /* ---- the figures of a run ---- */
 
+static struct figure_numbers numbers_of(const struct estimate *e)
+{
+    const bool has_interval = e->known && e->has_interval;
+    return (struct figure_numbers){e->known ? e->value : NAN, has_interval ? e->low : NAN,
+                                   has_interval ? e->high : NAN};
+}
+
+/* The label of values that have none of their own: "cpu=400m memory=1Gi". Owned. */
+static char *other_values(const struct params *params)
+{
+    static const char *const labels[] = {"pservers",   "trainers", "workers",
+                                         "batch_size", "threads",  NULL};
+    struct buf text = BUF_INIT;
+    vec_each (struct param, p, &params->list) {
+        if (!str_is_one_of(p->name, labels)) {
+            buf_printf(&text, "%s%s=", text.len == 0 ? "" : " ", p->name);
+            value_format(&p->value, &text);
+        }
+    }
+    return buf_take(&text);
+}
+
 static void fill(const struct result *r, const struct point_result *p, struct point_figures *f)
 {
     const struct point *point = p->point;
+    const struct point_result *base = result_baseline(r, p);
+    size_t n = 0;
     *f = (struct point_figures){
         .point = point->index,
         .system = xstrdup(r->def->spec->systems.items[point->system].name),
-        .other = openmetrics_other_values(&point->params),
+        .other = other_values(&point->params),
         .pservers = point->replicas[ROLE_PSERVER],
         .trainers = point_training_replicas(point),
         .batch_size = point->batch_size,
         .threads = point->threads,
-        .throughput = p->throughput.estimate,
-        .speedup = p->speedup.estimate,
-        .efficiency = p->efficiency.estimate,
-        .baseline_throughput = point->baseline_excluded
-                                   ? (struct estimate){0}
-                                   : r->points[point->baseline_index].throughput.estimate,
+        .figures = xnew_array(struct figure_numbers, figures_n_metrics()),
+        .baseline_throughput = base == NULL || !str_eq(base->throughput.unit, p->throughput.unit)
+                                   ? NAN
+                                   : numbers_of(&base->throughput.estimate).value,
+        .unit = p->throughput.unit,
         .n_succeeded = (uint32_t)p->n_succeeded,
     };
+    figure_each_kind (k) {
+        if (k->metric != NULL) {
+            const struct figure figure = figure_of(p, k);
+            f->figures[n++] = numbers_of(&figure.estimate);
+        }
+    }
 }
 
 static struct run_gauges *run_gauges_new(const struct result *r)
@@ -117,7 +145,6 @@ static struct run_gauges *run_gauges_new(const struct result *r)
             .throttled = node_result_throttled_ratio(node),
         };
     }
-    figures->n_slow_replicas = (uint32_t)r->slow.len;
     return figures;
 }
 
@@ -129,6 +156,7 @@ static void run_gauges_free(struct run_gauges *figures)
     for (size_t i = 0; i < figures->n_points; i++) {
         free(figures->points[i].system);
         free(figures->points[i].other);
+        free(figures->points[i].figures);
     }
     for (size_t i = 0; i < figures->n_nodes; i++) {
         free(figures->nodes[i].name);

@@ -2,7 +2,6 @@
 #include "daemon/web/site.h"
 
 #include "base/str.h"
-#include "base/vec_walk.h"
 #include "load/loaded_run.h"
 #include "result/result_build.h"
 
@@ -140,12 +139,10 @@ bool site_run_open(const struct site *site, const char *name, enum site_depth de
     return r >= 0;
 }
 
-void site_run_check(const struct site_run *run, struct web_response *res)
+struct run_walk site_run_walk(const struct site *site, const struct site_run *run)
 {
-    const struct result_source *source = run->result == NULL ? NULL : run->result->source;
-    if (source != NULL && source->fault.code != 0) {
-        site_fail(res, -source->fault.code, &source->fault);
-    }
+    return (struct run_walk){
+        .store = site->store, .uid = run->item.row.uid, .rows = run->rows, .n_rows = run->n_rows};
 }
 
 void site_run_done(struct site_run *run)

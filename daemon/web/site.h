@@ -6,6 +6,7 @@
 #include "daemon/web/daemon_view.h"
 #include "daemon/web/message.h"
 #include "daemon/web/metrics.h"
+#include "load/run_walk.h"
 #include "store/store.h"
 
 /* The figures of one run as of some state of it. */
@@ -21,6 +22,7 @@ struct site_figures {
 
 struct site {
     struct store *store;        /* a borrowed reader of this thread, or NULL for quick routes */
+    const char *store_path;     /* borrowed */
     struct daemon_snapshot now; /* The handler answers from this. */
     VEC(struct site_figures) cache;
 };
@@ -48,8 +50,7 @@ struct site_run {
     struct result *result; /* owned; NULL without def, or if it was not requested */
 };
 /* What is loaded. SITE_DEFINITION: the definition. SITE_TABLES: the definition, the result, and the
- * rows, which have replicas only for the open point (point_open), because a large run would not fit
- * into memory. */
+ * rows, of which site_run_walk reads the replicas. */
 enum site_depth { SITE_ITEM, SITE_DEFINITION, SITE_TABLES };
 /* Loads a run by its name or uid. Returns -ENOENT if no such run exists. */
 int site_run_load(const struct site *site, const char *name, enum site_depth depth,
@@ -58,16 +59,16 @@ int site_run_load(const struct site *site, const char *name, enum site_depth dep
 bool site_run_open(const struct site *site, const char *name, enum site_depth depth,
                    struct site_run *ret, struct web_response *res);
 void site_run_done(struct site_run *run);
-/* Call it after a document was made of the result: it replaces the document with an error if rows
- * could not be read. */
-void site_run_check(const struct site_run *run, struct web_response *res);
+/* For run_walk_done; both are borrowed. */
+struct run_walk site_run_walk(const struct site *site, const struct site_run *run);
+#define PAGE_MAX_ROWS 500 /* rows on one page; the API lists all runs and attempts */
 #define SITE_MAX_NAME 253 /* bytes of a Kubernetes object's name */
 
 /* Handlers: each fills an empty response, which has code 200 and no type. They are in scrape.c,
- * api.c, page_runs.c and page_run.c. */
+ * api.c and pages.c. */
 typedef void site_handler(struct site *site, const struct web_request *req,
                           struct web_response *res);
-site_handler scrape_metrics, health_healthz, health_readyz, api_runs, api_run, api_attempts,
+site_handler scrape_metrics, health_healthz, health_readyz, api_runs, api_run, api_file,
     api_results, api_logs, html_runs, html_run;
 
 /* Answers with the error of a load; 503 if the time for it was over. */

@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "base/vec_walk.h"
+#include "base/vec.h"
 
 #define HELP_WIDTH 80
 #define HELP_LEFT 23 /* characters of an option and its value's name */

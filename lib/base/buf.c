@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/utf8.h"
+#include "base/str.h"
 
 static void reserve(struct buf *b, size_t more)
 {

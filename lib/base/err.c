@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/utf8.h"
+#include "base/str.h"
 
 /* Into ERR_MSG_SIZE bytes: a cut text is good enough. */
 __attribute__((format(printf, 2, 0))) static void put(char *dst, const char *fmt, va_list ap)

@@ -3,7 +3,7 @@
 
 #include <stddef.h>
 
-#include "base/vec_walk.h"
+#include "base/vec.h"
 
 #define MS INT64_C(1000000)
 

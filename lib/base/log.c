@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/ascii.h"
+#include "base/str.h"
 #include "base/buf.h"
 #include "base/clock.h"
 

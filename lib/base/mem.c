@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static void *must(void *ptr, size_t size)
 {
@@ -43,6 +44,11 @@ char *xstrdup_or_null(const char *s)
     return s == NULL ? NULL : xstrdup(s);
 }
 
+void *xmemdup(const void *data, size_t len)
+{
+    return data == NULL ? NULL : memcpy(xmalloc(len), data, len);
+}
+
 char *xstrndup(const char *s, size_t n)
 {
     size_t len = strnlen(s, n);
@@ -64,4 +70,12 @@ char *xvasprintf(const char *fmt, va_list ap)
 char *xasprintf(const char *fmt, ...)
 {
     return xasprintf_rest(fmt);
+}
+
+void fd_close(int *fd)
+{
+    if (*fd >= 0) {
+        (void)close(*fd);
+        *fd = -1;
+    }
 }

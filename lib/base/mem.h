@@ -16,6 +16,8 @@ void *xreallocarray(void *ptr, size_t count, size_t size);
 char *xstrdup(const char *s);
 char *xstrdup_or_null(const char *s); /* of NULL: NULL */
 char *xstrndup(const char *s, size_t n);
+/* A copy of so many bytes; of NULL: NULL. */
+void *xmemdup(const void *data, size_t len);
 char *xasprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 char *xvasprintf(const char *fmt, va_list ap) __attribute__((format(printf, 1, 0)));
 /* In a function of `fmt` and `...`: its text. */
@@ -59,3 +61,8 @@ static inline void freep(void *ptr)
         (ptr) = NULL;                                                                              \
         taken_;                                                                                    \
     })
+
+/* Closes a descriptor of which nothing can be lost any more: a socket, a pipe, memory, or a file
+ * that was only read. So what close says does not matter. Sets it to -1; nothing if it is that.
+ * For _cleanup_, too. */
+void fd_close(int *fd);

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/ascii.h"
+#include "base/str.h"
 #include "base/mem.h"
 
 int parse_i64(const char *s, int64_t *ret)

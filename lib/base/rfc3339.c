@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "base/ascii.h"
+#include "base/str.h"
 #include "base/clock.h"
 
 #define NS_PER_S INT64_C(1000000000)

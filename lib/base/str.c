@@ -4,8 +4,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/ascii.h"
-
 #define DISTANCE_LEN_MAX 64
 
 bool str_eq(const char *a, const char *b)

@@ -1,5 +1,5 @@
-/* See str_list.h. */
-#include "base/str_list.h"
+/* See texts.h. */
+#include "base/texts.h"
 
 #include <string.h>
 

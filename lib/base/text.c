@@ -1,14 +1,12 @@
-/* See text.h. */
-#include "base/text.h"
+/* See str.h. */
+#include "base/str.h"
 
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "base/ascii.h"
 #include "base/buf.h"
 #include "base/mem.h"
-#include "base/utf8.h"
 
 #define ESC '\033'
 

@@ -1,5 +1,5 @@
-/* See utf8.h. */
-#include "base/utf8.h"
+/* See str.h. */
+#include "base/str.h"
 
 size_t utf8_length(const char *text)
 {

@@ -78,17 +78,6 @@ int file_replace(const char *link, const struct buf *data)
     return file_parts_end(&f);
 }
 
-FILE *file_unnamed(const char *near)
-{
-    _cleanup_(freep) char *path = xasprintf("%s.XXXXXX", near);
-    const int fd = mkostemp(path, O_CLOEXEC);
-    if (fd < 0) {
-        return tmpfile();
-    }
-    (void)unlink(path); /* where that fails, it keeps its name */
-    return fdopen(fd, "w+");
-}
-
 int file_read_fd(int fd, const char *path, size_t max_bytes, struct buf *ret, struct err *err)
 {
     struct buf text;

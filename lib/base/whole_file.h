@@ -21,9 +21,6 @@ struct file_parts {
 void file_parts_begin(struct file_parts *f, const char *link);
 bool file_part_put(void *f, const void *data, size_t len);
 int file_parts_end(struct file_parts *f);
-/* Without a name, for data of this process, in the folder of the file `near` or in /tmp; NULL:
- * errno says why. */
-FILE *file_unnamed(const char *near);
 /* -Exxx with the path in the text; -E2BIG. */
 int file_read(const char *path, size_t max_bytes, struct buf *ret, struct err *err);
 /* The same of an open file, which stays open. */

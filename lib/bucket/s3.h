@@ -1,4 +1,4 @@
-/* A bucket of S3, for bucket.c. s3_none.c has it where libcurl is missing: there s3_open fails. */
+/* A bucket of S3, for bucket.c. */
 #pragma once
 
 #include <stdatomic.h>

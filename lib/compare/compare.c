@@ -1,14 +1,13 @@
-/* Two runs side by side, see compare.h and docs/contracts/compare.md. Which points they share and
- * what else differs: compare_runs.c. */
-#include "compare/compare.h"
+/* Two runs side by side, see comparison.h and docs/contracts/compare.md. Which points they share
+ * and what else differs: compare_runs.c. */
+#include "compare/comparison.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "base/buf.h"
 #include "base/mem.h"
-#include "compare/compare_history.h"
-#include "compare/compare_runs.h"
+#include "compare/compare_parts.h"
 
 const char *const change_names[] = {
     [CHANGE_SLOWER] = "Slower",
@@ -291,15 +290,13 @@ static int check_transports(const struct comparison *c, const char **ret_fix, st
         machines_merge(&candidate, p->candidate->machines);
     }
     if (base.values[MACHINE_TRANSPORT].list.len == 0 ||
-        candidate.values[MACHINE_TRANSPORT].list.len == 0 ||
-        machines_are_same(&base, &candidate, MACHINE_TRANSPORT)) {
+        candidate.values[MACHINE_TRANSPORT].list.len == 0) {
         return 0;
     }
-    *ret_fix = "set exchange.transport in both definitions, and measure again";
     _cleanup_(freep) char *a = machines_join(&base, MACHINE_TRANSPORT);
     _cleanup_(freep) char *b = machines_join(&candidate, MACHINE_TRANSPORT);
-    return err_set(err, EINVAL, "run/%s exchanged over %s, run/%s over %s", c->base->def->name, a,
-                   c->candidate->def->name, b);
+    return compare_refuse(c->base, c->candidate, "the transport that replicas used", a, b, ret_fix,
+                          err);
 }
 
 static int check_strict(const struct comparison *c, const char **ret_fix, struct err *err)

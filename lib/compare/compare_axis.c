@@ -1,106 +1,38 @@
-/* See compare_axis.h. */
-#include "compare/compare_axis.h"
+/* See comparison.h. */
+#include "compare/comparison.h"
 
 #include <math.h>
+#include <string.h>
 
-#include "base/buf.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "base/texts.h"
-#include "base/vec_walk.h"
-#include "compare/compare_runs.h"
-
-#define MAX_NAMED 8 /* axes or values that an error lists */
+#include "compare/compare_parts.h"
+#include "result/pivot.h"
 
 /* ---- the two values ---- */
 
-static bool is_system(const struct comparison *c)
+static const char *axis_of(const struct comparison *c)
 {
-    return str_eq(c->axis, "system");
-}
-
-/* What the axis says of a point, owned; NULL: the point does not have it. */
-static char *value_of(const struct comparison *c, const struct point *point)
-{
-    if (is_system(c)) {
-        return xstrdup(c->base->def->spec->systems.items[point->system].name);
-    }
-    const struct value *v = params_get(&point->params, c->axis);
-    struct buf text = BUF_INIT;
-    if (v != NULL) {
-        value_format(v, &text);
-    }
-    return v == NULL ? NULL : buf_take(&text);
-}
-
-/* Each name once, in the order in which they were met. */
-static void names_add(struct texts *names, char *name_take)
-{
-    if (vec_any(&names->list, seen, str_eq(*seen, name_take))) {
-        free(name_take);
-    } else {
-        *vec_push(&names->list) = name_take;
-    }
-}
-
-/* "a, b and 3 more" */
-static void names_put(const struct texts *names, struct buf *out)
-{
-    for (size_t i = 0; i < names->list.len && i < MAX_NAMED; i++) {
-        buf_printf(out, "%s%s", i == 0 ? "" : ", ", names->list.items[i]);
-    }
-    if (names->list.len > MAX_NAMED) {
-        buf_printf(out, " and %zu more", names->list.len - MAX_NAMED);
-    }
-}
-
-/* Of the swept points; a baseline may have a value of its own, such as 0 servers. */
-static void collect_values(const struct comparison *c, struct texts *ret)
-{
-    const struct matrix *m = &c->base->def->matrix;
-    for (uint32_t i = 0; i < m->n_swept; i++) {
-        char *value = value_of(c, &m->points[i]);
-        if (value != NULL) {
-            names_add(ret, value);
-        }
-    }
-}
-
-static int refuse_axis(const struct comparison *c, struct err *err)
-{
-    const struct matrix *m = &c->base->def->matrix;
-    _cleanup_(texts_done) struct texts axes = {0};
-    if (c->base->def->spec->systems.len > 1) {
-        names_add(&axes, xstrdup("system"));
-    }
-    for (uint32_t i = 0; i < m->n_swept; i++) {
-        vec_each (const struct param, p, &m->points[i].params.list) {
-            names_add(&axes, xstrdup(p->name));
-        }
-    }
-    _cleanup_(buf_done) struct buf text = BUF_INIT;
-    names_put(&axes, &text);
-    return err_set(err, EINVAL, "run/%s did not sweep '%s'; it swept %s", c->base->def->name,
-                   c->axis, text.len == 0 ? "nothing" : buf_cstr(&text));
+    return axis_find(c->base, c->axis, strlen(c->axis));
 }
 
 /* The first value that the sweep names is the base. */
 static int take_values(struct comparison *c, const char **ret_fix, struct err *err)
 {
     _cleanup_(texts_done) struct texts values = {0};
-    collect_values(c, &values);
+    if (axis_of(c) == NULL) {
+        *ret_fix = "name something that the sweep has two values of, or system";
+        return axis_refuse(c->base, c->axis, strlen(c->axis), err);
+    }
+    axis_values(c->base, axis_of(c), &values);
     if (values.list.len == 2) {
         c->axis_base = values.list.items[0];
         c->axis_candidate = values.list.items[1];
         vec_done(&values.list);
         return 0;
     }
-    if (values.list.len == 0) {
-        *ret_fix = "name something that the sweep has two values of, or system";
-        return refuse_axis(c, err);
-    }
     _cleanup_(buf_done) struct buf text = BUF_INIT;
-    names_put(&values, &text);
+    texts_put(&values, &text);
     *ret_fix = "run it with two values: --set NAME=BASE,CANDIDATE, or --systems for systems";
     return err_set(err, EINVAL, "'%s' must have two values in run/%s (it has %zu: %s)", c->axis,
                    c->base->def->name, values.list.len, buf_cstr(&text));
@@ -111,7 +43,8 @@ static int take_values(struct comparison *c, const char **ret_fix, struct err *e
 /* All points of a sweep have the same parameters, with values of their own. */
 static bool is_pair(const struct comparison *c, const struct point *a, const struct point *b)
 {
-    return (is_system(c) || a->system == b->system) && a->is_baseline == b->is_baseline &&
+    return (str_eq(c->axis, "system") || a->system == b->system) &&
+           a->is_baseline == b->is_baseline &&
            vec_all(&a->params.list, p, str_eq(p->name, c->axis) || params_has(&b->params, p));
 }
 
@@ -119,7 +52,7 @@ static void match(struct comparison *c)
 {
     struct compare_side base = {0}, candidate = {0};
     result_each_point (p, c->base) {
-        _cleanup_(freep) char *value = value_of(c, p->point);
+        _cleanup_(freep) char *value = axis_value(c->base, axis_of(c), p->point);
         if (value != NULL && str_eq(value, c->axis_base)) {
             *vec_push(&base.list) = p;
         } else if (value != NULL && str_eq(value, c->axis_candidate)) {

@@ -1,11 +1,10 @@
-/* See compare_history.h. */
-#include "compare/compare_history.h"
+/* See compare_parts.h. */
+#include "compare/compare_parts.h"
 
 #include <math.h>
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "compare/compare_runs.h"
 
 /* ---- which runs are the base's ---- */
 

@@ -1,13 +1,11 @@
-/* The document of docs/contracts/compare.md; see compare.h. Keys have the contract's order. */
+/* The document of docs/contracts/compare.md; see comparison.h. Keys have the contract's order. */
 #include "compare/comparison.h"
 
 #include <math.h>
 
-#include "base/ascii.h"
-#include "base/vec_walk.h"
+#include "base/str.h"
 #include "core/json_field.h"
-#include "compare/compare_axis.h"
-#include "result/figure_json.h"
+#include "result/catalogue.h"
 #include "result/result_json.h"
 
 static json_t *gate_to_json(const struct comparison *c)

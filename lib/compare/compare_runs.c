@@ -1,12 +1,11 @@
-/* See compare_runs.h. */
-#include "compare/compare_runs.h"
+/* See compare_parts.h. */
+#include "compare/compare_parts.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
 #include "base/str.h"
-#include "base/vec_walk.h"
 #include "spec/system_template.h"
 
 static const struct system *system_of_name(const struct spec *spec, const char *name)
@@ -14,103 +13,80 @@ static const struct system *system_of_name(const struct spec *spec, const char *
     return vec_find(&spec->systems, s, str_eq(s->name, name));
 }
 
+int compare_refuse(const struct result *base, const struct result *candidate, const char *what,
+                   const char *a, const char *b, const char **ret_fix, struct err *err)
+{
+    if (str_eq(a, b)) {
+        return 0;
+    }
+    *ret_fix = "compare runs that were measured in the same way, or sweep both values in one run";
+    return err_set(err, EINVAL,
+                   "run/%s and run/%s do not compare: %s is %s in the one and %s in the "
+                   "other",
+                   base->def->name, candidate->def->name, what, a, b);
+}
+
+static char *exchange_text(const struct system *s)
+{
+    char mode[EXCHANGE_MODE_TEXT_MAX];
+    exchange_mode_text(&s->exchange.mode, mode);
+    return xasprintf("%s %s %s", mode, exchange_wire_names[s->exchange.wire],
+                     exchange_transport_names[s->exchange.transport]);
+}
+
 /* Systems of one name that exchange otherwise are other systems. */
 static int check_exchanges(const struct result *base, const struct result *candidate,
                            const char **ret_fix, struct err *err)
 {
+    int r = 0;
     vec_each (const struct system, s, &base->def->spec->systems) {
         const struct system *other = system_of_name(candidate->def->spec, s->name);
-        if (other != NULL && other->exchange.wire != s->exchange.wire) {
-            *ret_fix =
-                "compare runs with the same exchange.wire, or make two systems of one run of them";
-            return err_set(err, EINVAL,
-                           "the system %s of run/%s exchanges numbers in %s, that of run/%s in %s",
-                           s->name, base->def->name, exchange_wire_names[s->exchange.wire],
-                           candidate->def->name, exchange_wire_names[other->exchange.wire]);
-        }
-        if (other != NULL && !exchange_mode_eq(&other->exchange.mode, &s->exchange.mode)) {
-            char texts[2][EXCHANGE_MODE_TEXT_MAX];
-            exchange_mode_text(&s->exchange.mode, texts[0]);
-            exchange_mode_text(&other->exchange.mode, texts[1]);
-            *ret_fix = "compare runs with the same mode and localSteps, "
-                       "or make two systems of one run of them";
-            return err_set(err, EINVAL,
-                           "the system %s of run/%s exchanges by '%s', that of run/%s by '%s'",
-                           s->name, base->def->name, texts[0], candidate->def->name, texts[1]);
-        }
-        if (other != NULL && other->exchange.transport != s->exchange.transport) {
-            *ret_fix = "compare runs with the same exchange.transport, or make two systems of one "
-                       "run of them";
-            return err_set(
-                err, EINVAL, "the system %s of run/%s has transport %s, that of run/%s %s", s->name,
-                base->def->name, exchange_transport_names[s->exchange.transport],
-                candidate->def->name, exchange_transport_names[other->exchange.transport]);
+        if (other != NULL && r == 0) {
+            _cleanup_(freep) char *a = exchange_text(s);
+            _cleanup_(freep) char *b = exchange_text(other);
+            r = compare_refuse(base, candidate, "exchange", a, b, ret_fix, err);
         }
     }
-    return 0;
+    return r;
+}
+
+/* How a run was measured, if that makes it another experiment. */
+enum { OF_COMPUTE, OF_LINK, OF_LANES, OF_REHEARSAL, WAYS };
+static const char *const way_names[WAYS] = {
+    [OF_COMPUTE] = "spec.workload.compute",
+    [OF_LINK] = "spec.workload.link",
+    [OF_LANES] = "the number of trials at a time (benchctl run --parallel)",
+    [OF_REHEARSAL] = "rehearsal (fewer CPUs than busy threads)",
+};
+
+static void put_ways(const struct run_def *def, char ret[WAYS][LINK_TEXT_MAX])
+{
+    text_put(ret[OF_COMPUTE], LINK_TEXT_MAX, "%s", compute_names[def->spec->workload.compute]);
+    link_text(&def->spec->workload.link, ret[OF_LINK]);
+    text_put(ret[OF_LANES], LINK_TEXT_MAX, "%u", scheduling_lanes(&def->scheduling));
+    text_put(ret[OF_REHEARSAL], LINK_TEXT_MAX, "%s", def->rehearsal ? "true" : "false");
 }
 
 int compare_check_kind(const struct result *base, const struct result *candidate,
                        const char **ret_fix, struct err *err)
 {
-    const struct result *runs[] = {base, candidate};
-    for (size_t i = 0; i < 2; i++) {
-        if (runs[i]->simulated) {
-            *ret_fix = i == 0 ? "choose a run of real pods as RUN_A"
-                              : "run it where containers really start, and compare that run";
-            return err_set(err, EINVAL,
-                           "run/%s is simulated and cannot be %s: its pods were fake, so its "
-                           "numbers compare only with each other",
-                           runs[i]->def->name,
-                           i == 0 ? "the base of a comparison" : "compared with a real one");
-        }
-    }
-    const enum compute computes[] = {base->def->spec->workload.compute,
-                                     candidate->def->spec->workload.compute};
-    if (computes[0] != computes[1]) {
-        const bool is_base = computes[0] == COMPUTE_EMULATED;
-        const struct run_def *emulated = (is_base ? base : candidate)->def;
-        const char *who = matrix_training_words(&emulated->matrix).many;
-        *ret_fix = "compare runs with the same spec.workload.compute";
+    const bool is_base = base->simulated;
+    if (is_base || candidate->simulated) {
+        *ret_fix = "run it where containers really start, and compare that run";
         return err_set(err, EINVAL,
-                       "run/%s is a rehearsal with emulated %s and run/%s is not: emulated %s "
-                       "sleep instead of computing",
-                       emulated->name, who, (is_base ? candidate : base)->def->name, who);
-    }
-    const int r = check_exchanges(base, candidate, ret_fix, err);
-    if (r < 0) {
-        return r;
-    }
-    const struct link *links[] = {&base->def->spec->workload.link,
-                                  &candidate->def->spec->workload.link};
-    if (!link_eq(links[0], links[1])) {
-        char texts[2][LINK_TEXT_MAX];
-        link_text(links[0], texts[0]);
-        link_text(links[1], texts[1]);
-        *ret_fix = "compare runs with the same spec.workload.link, or sweep link in one run";
-        return err_set(err, EINVAL, "the links of run/%s are shaped to %s, those of run/%s to %s",
-                       base->def->name, texts[0], candidate->def->name, texts[1]);
-    }
-    const uint32_t lanes[] = {scheduling_lanes(&base->def->scheduling),
-                              scheduling_lanes(&candidate->def->scheduling)};
-    if (lanes[0] != lanes[1]) {
-        *ret_fix = "measure both with the same benchctl run --parallel, best without it";
-        return err_set(err, EINVAL,
-                       "run/%s measured %u trial%s at a time and run/%s %u: trials in parallel may "
-                       "slow each other",
-                       base->def->name, lanes[0], lanes[0] == 1 ? "" : "s", candidate->def->name,
-                       lanes[1]);
-    }
-    if (base->def->rehearsal != candidate->def->rehearsal) {
-        const bool is_base = base->def->rehearsal;
-        *ret_fix = "measure both on a machine with enough CPUs; benchctl plan shows how many";
-        return err_set(err, EINVAL,
-                       "run/%s is a rehearsal and run/%s is not: a rehearsal also measures "
-                       "how long processes wait for CPUs",
+                       "run/%s is simulated and cannot be %s: its pods were fake, so its numbers "
+                       "compare only with each other",
                        (is_base ? base : candidate)->def->name,
-                       (is_base ? candidate : base)->def->name);
+                       is_base ? "the base of a comparison" : "compared with a real one");
     }
-    return 0;
+    char a[WAYS][LINK_TEXT_MAX], b[WAYS][LINK_TEXT_MAX];
+    put_ways(base->def, a);
+    put_ways(candidate->def, b);
+    int r = check_exchanges(base, candidate, ret_fix, err);
+    for (int i = 0; i < WAYS && r == 0; i++) {
+        r = compare_refuse(base, candidate, way_names[i], a[i], b[i], ret_fix, err);
+    }
+    return r;
 }
 
 /* ---- points ---- */

@@ -1,5 +1,6 @@
-/* What two runs, or two values of one run's axis, say about each other. Made by compare.h and
- * compare_axis.h; its names and comparison_describe_side are in compare.c. Pure. */
+/* What two runs, or two values of one run's axis, say about each other: did the candidate become
+ * slower than the base, or faster? The rules are in docs/contracts/compare.md. What no file is
+ * named for is in compare.c. Pure; called by `benchctl compare`. */
 #pragma once
 
 #include <stdbool.h>
@@ -8,6 +9,7 @@
 #include <jansson.h>
 
 #include "base/buf.h"
+#include "base/err.h"
 #include "base/vec.h"
 #include "result/result.h"
 #include "stats/paired.h"
@@ -43,7 +45,7 @@ enum margin_verdict {
 extern const char *const margin_verdict_names[]; /* "NotSlower", ... */
 
 /* Of two runs: what remains of a difference once the speed that other programs took is given back
- * (compare_history.h). */
+ * (compare_parts.h). */
 struct compared_busy {
     struct run_spread
         alone;         /* as `between`, of throughputs without others; known where all shares are */
@@ -93,7 +95,7 @@ struct comparison {
     size_t repeats_to_decide;
     size_t counts[CHANGE_COUNT];
 
-    /* The values of the axis in the sweep of one run (compare_axis.h); axis NULL: two runs. */
+    /* The values of the axis in the sweep of one run (compare_axis.c); axis NULL: two runs. */
     char *axis, *axis_base, *axis_candidate; /* owned */
     size_t n_blocks;
     struct paired whole;        /* the mean over points of each block */
@@ -110,3 +112,46 @@ void comparison_free(struct comparison *c); /* NULL is fine; compare_runs.c */
 void comparison_describe_side(const struct comparison *c, bool is_base, struct buf *out);
 /* The document of docs/contracts/compare.md (compare_json.c). Owned by the caller. */
 json_t *comparison_to_json(const struct comparison *c);
+
+/* ---- two runs ---- */
+
+#define COMPARE_THRESHOLD_RATIO 0.02
+
+struct compare_params {
+    double threshold_ratio; /* a change below it is no change, in either direction */
+    bool is_strict;         /* refuse runs that differ */
+    /* Other runs, of which those of the base's definition, machine and build say how far
+     * two runs of the same thing differ; the base and the candidate may be among them.
+     * Borrowed for the call. */
+    const struct result *const *history;
+    size_t n_history;
+};
+
+/* The results are borrowed for the comparison's life. -EINVAL when these two do not compare: err
+ * says what and why, *ret_fix (static) what to do; *ret is untouched. */
+int comparison_new(const struct result *base, const struct result *candidate,
+                   const struct compare_params *params, struct comparison **ret,
+                   const char **ret_fix, struct err *err);
+
+/* ---- one run: compare_axis.c ----
+ *
+ * Its sweep has two values of something (an image, a build, a system): which is slower? Its trials
+ * are interleaved, so the two trials of a block, one round of repeats, ran under the same
+ * conditions, and what the whole run has in common cancels. The rules are in
+ * docs/contracts/compare.md, "One run". */
+
+/* Of all comparisons of a thing with itself at most this share names a change, at any
+ * point or as a whole. */
+#define COMPARE_AXIS_ALPHA 0.01
+#define COMPARE_AXIS_REPEATS 5 /* recommended to a reader with fewer */
+
+struct compare_axis_params {
+    const char *axis;       /* a name of the sweep, or "system" */
+    double threshold_ratio; /* a change below it is no change, in either direction */
+    double margin_ratio;    /* show that the candidate is not slower than this; 0: do not ask */
+};
+
+/* As comparison_new. -EINVAL also when the sweep has no such axis, or not two values of it, or did
+ * not interleave its trials. */
+int comparison_new_axis(const struct result *run, const struct compare_axis_params *params,
+                        struct comparison **ret, const char **ret_fix, struct err *err);

@@ -2,8 +2,7 @@
 #include "compare/gate.h"
 
 #include "base/mem.h"
-#include "base/vec_walk.h"
-#include "compare/compare_history.h"
+#include "compare/compare_parts.h"
 
 const char *const gate_verdict_names[] = {
     [GATE_RUN_FAILED] = "RunFailed",      [GATE_THRESHOLD] = "Threshold", [GATE_SLOWER] = "Slower",

@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 #include "base/vec.h"
-#include "compare/compare.h"
+#include "compare/comparison.h"
 #include "result/result.h"
 
 /* The first that holds is the verdict. */

@@ -5,8 +5,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "base/vec_walk.h"
-#include "compare/compare_runs.h"
+#include "compare/compare_parts.h"
 
 /* Sum of the logs of the newest run's points, as another run measured them; NaN: it lacks one, or
  * has another unit. */
@@ -121,23 +120,6 @@ void run_history_end(struct run_history *h)
         logs[i] = h->entries.items[i].log_value;
     }
     find_changes(h, logs);
-}
-
-void run_history_init(struct run_history *h, const struct result *const *runs, size_t n,
-                      const uint32_t *point)
-{
-    _cleanup_(freep) const struct result **taken = xnew_array(const struct result *, n);
-    run_history_begin(h, runs[n - 1], point);
-    for (size_t i = 0; i < n; i++) {
-        const struct run_def *def = runs[i]->def;
-        taken[h->entries.len] = runs[i]; /* the next one's place, if it is left out */
-        run_history_add(
-            h, &(struct run_history_run){def->name, def->uid, def->created_unix_ms, runs[i]});
-    }
-    run_history_end(h);
-    vec_each (struct run_history_change, change, &h->changes) {
-        run_history_explain(change, taken[change->at - 1], taken[change->at]);
-    }
 }
 
 void run_history_done(struct run_history *h)

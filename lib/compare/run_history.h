@@ -52,7 +52,4 @@ void run_history_end(struct run_history *h);
 /* What else differs at a change: the run before it, and its first run. */
 void run_history_explain(struct run_history_change *change, const struct result *before,
                          const struct result *after);
-/* The whole at once, of few runs (n > 0) whose results are there, the oldest first. */
-void run_history_init(struct run_history *h, const struct result *const *runs, size_t n,
-                      const uint32_t *point);
 void run_history_done(struct run_history *h);

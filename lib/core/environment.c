@@ -4,7 +4,6 @@
 #include <math.h>
 
 #include "base/mem.h"
-#include "core/record.h"
 
 json_t *environment_parse(const char *text)
 {
@@ -12,14 +11,13 @@ json_t *environment_parse(const char *text)
     return json_is_object(o) ? o : (json_decref(o), NULL);
 }
 
-const char *environment_text(const json_t *environment, const char *key)
+const char *environment_text(const json_t *facts, const char *key)
 {
-    return json_string_value(json_object_get(environment, key));
+    return json_string_value(json_object_get(facts, key));
 }
 
-char *environment_any_text(const json_t *environment, const char *key)
+char *environment_value_text(const json_t *value)
 {
-    const json_t *value = json_object_get(environment, key);
     return value == NULL || json_is_null(value) ? NULL
            : json_is_string(value)
                ? xstrdup(json_string_value(value))
@@ -27,9 +25,9 @@ char *environment_any_text(const json_t *environment, const char *key)
                                        JSON_REAL_PRECISION(15)); /* 2445.406 reads so */
 }
 
-double environment_number(const json_t *environment, const char *key)
+double environment_number(const json_t *facts, const char *key)
 {
-    const json_t *number = json_object_get(environment, key);
+    const json_t *number = json_object_get(facts, key);
     return json_is_number(number) ? json_number_value(number) : NAN;
 }
 
@@ -41,15 +39,58 @@ static void set_known(json_t *o, const char *key, const char *value)
     }
 }
 
-char *environment_add(const char *environment_json, const char *node, const char *image_id)
+/* A string leaves the object; NULL: not said, or no string. */
+static char *take_text(json_t *o, const char *key)
 {
-    if (node == NULL && image_id == NULL) {
-        return environment_json == NULL ? NULL : xstrdup(environment_json);
+    char *text = xstrdup_or_null(environment_text(o, key));
+    if (text != NULL) {
+        (void)json_object_del(o, key); /* it is there */
     }
-    json_t *o = environment_json == NULL ? json_object() : json_loads(environment_json, 0, NULL);
+    return text;
+}
+
+struct environment environment_of(const json_t *record, const char *node, const char *image_id)
+{
+    if (record == NULL && node == NULL && image_id == NULL) {
+        return (struct environment){0};
+    }
+    json_t *o = record == NULL ? json_object() : json_copy((json_t *)record);
     set_known(o, "node", node);
     set_known(o, "image_id", image_id);
-    char *text = record_environment_canonical(o);
-    json_decref(o);
-    return text;
+    const double mhz = json_real_value(json_object_get(o, "cpu_mhz")); /* 0 of anything else */
+    if (mhz > 0) {
+        (void)json_object_del(o, "cpu_mhz"); /* it is there */
+    }
+    return (struct environment){.facts = o,
+                                .host = take_text(o, "host"),
+                                .node = take_text(o, "node"),
+                                .cpu_mhz = fmax(mhz, 0)};
+}
+
+struct environment environment_copy(const struct environment *e)
+{
+    struct environment copy = e == NULL ? (struct environment){0} : *e;
+    copy.facts = json_incref(copy.facts);
+    copy.host = xstrdup_or_null(copy.host);
+    copy.node = xstrdup_or_null(copy.node);
+    return copy;
+}
+
+void environment_done(struct environment *e)
+{
+    json_decref(e->facts);
+    free(e->host);
+    free(e->node);
+    *e = (struct environment){0};
+}
+
+json_t *environment_to_json(const struct environment *e)
+{
+    json_t *o = json_copy(e->facts); /* NULL of NULL */
+    set_known(o, "host", e->host);
+    set_known(o, "node", e->node);
+    if (e->cpu_mhz > 0) {
+        (void)json_object_set_new(o, "cpu_mhz", json_real(e->cpu_mhz)); /* as above */
+    }
+    return o;
 }

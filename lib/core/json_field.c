@@ -3,10 +3,12 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/utf8.h"
+#include "base/rfc3339.h"
+#include "base/str.h"
 
 int json_field_int(const json_t *object, const char *key, int64_t lo, int64_t hi, int64_t *ret,
                    struct err *err)
@@ -62,107 +64,71 @@ json_t *json_object_add(json_t *object, const struct json_member *members)
     return object;
 }
 
-/* ---- documents with long lists ---- */
-
-void json_lists_begin(struct json_lists *w, json_t *document_take, unsigned indent, struct buf *out)
+json_t *json_number_or_null(double value)
 {
-    *w = (struct json_lists){.out = out, .indent = indent, .depth = 2 * indent};
-    if (document_take == NULL) {
-        w->rest = "";
-        w->depth = indent;
-        w->is_open = true;
-        buf_putc(out, '[');
-        return;
-    }
-    w->rest = w->text = json_dumps(document_take, JSON_INDENT(indent));
-    assert(w->text != NULL);
+    return isfinite(value) ? json_real(value) : json_null();
+}
+
+json_t *json_count(uint64_t n)
+{
+    return json_integer((json_int_t)n);
+}
+
+static int append_chunk(const char *data, size_t len, void *ctx)
+{
+    buf_append(ctx, data, len);
+    return 0;
+}
+
+void json_text_put(json_t *document_take, struct buf *out)
+{
+    int written = json_dump_callback(document_take, append_chunk, out, JSON_INDENT(2));
+    assert(written == 0); /* fails only for values that no document has */
+    (void)written;
+    buf_putc(out, '\n');
     json_decref(document_take);
 }
 
-static void close_list(struct json_lists *w)
+/* ---- facts ---- */
+
+const char *fact_put(struct fact_texts *t, const char *text)
 {
-    if (w->is_open) {
-        buf_printf(w->out, w->n > 0 ? "\n%*s]" : "]", (int)(w->depth - w->indent), "");
-        w->is_open = false;
-        w->n = 0;
+    if (text == NULL || *text == '\0') {
+        return text == NULL ? NULL : "";
     }
-}
-
-void json_lists_open(struct json_lists *w, const char *name)
-{
-    _cleanup_(freep) char *empty = xasprintf("\n%*s\"%s\": []", (int)w->indent, "", name);
-    close_list(w);
-    const char *at = strstr(w->rest, empty); /* what is deeper has more blanks, texts no newline */
-    assert(at != NULL);
-    const char *end = at + strlen(empty);
-    buf_append(w->out, w->rest, (size_t)(end - w->rest) - 1);
-    w->rest = end;
-    w->is_open = true;
-}
-
-/* Lists around the item indent it as the document does; only what is between them is copied. */
-void json_lists_add(struct json_lists *w, json_t *item_take)
-{
-    size_t before = 0, after = 0;
-    for (unsigned depth = 0; depth < w->depth; depth += w->indent) {
-        item_take = json_pack("[o]", item_take);
-        before += strlen("[\n") + depth + w->indent;
-        after += strlen("\n]") + depth;
+    const size_t size = strlen(text) + 1;
+    t->len += size;
+    if (t->at == NULL) {
+        return text;
     }
-    _cleanup_(freep) char *text = json_dumps(item_take, JSON_INDENT(w->indent));
-    json_decref(item_take);
-    assert(text != NULL);
-    before -= strlen("\n") + w->depth; /* those are the item's */
-    buf_puts(w->out, w->n++ == 0 ? "" : ",");
-    buf_append(w->out, text + before, strlen(text) - before - after);
-    buf_spill(w->out);
+    t->at += size;
+    return memcpy(t->at - size, text, size);
 }
 
-void json_lists_end(struct json_lists *w)
+const char *fact_text(const json_t *object, const char *key)
 {
-    close_list(w);
-    buf_printf(w->out, "%s\n", w->rest);
-    free(w->text);
+    const char *text = json_string_value(json_object_get(object, key));
+    return text == NULL ? "" : text;
 }
 
-/* A value, owned, and the number of its bytes. */
-static int load(const char *text, size_t len, size_t max_bytes, size_t flags, json_t **ret,
-                size_t *ret_len, struct err *err)
+const json_t *fact_find(const json_t *list, const char *key, const char *text)
 {
-    json_error_t where;
-    const size_t most = len < max_bytes ? len : max_bytes;
-    *ret = json_loadb(text, most, JSON_REJECT_DUPLICATES | flags, &where);
-    *ret_len = (size_t)where.position;
-    return *ret != NULL ? 0
-           : most < len && *ret_len >= most
-               ? err_set(err, E2BIG, "more than %zu bytes are in one piece", max_bytes)
-               : err_set(err, EPROTO, "line %d: %s", where.line, where.text);
-}
-
-int json_lists_read(const struct buf *text, const char *name, size_t max_bytes, json_lists_fn *each,
-                    void *ctx, json_t **ret_rest, struct err *err)
-{
-    _cleanup_(freep) char *head = xasprintf("\n \"%s\": [", name);
-    _cleanup_(buf_done) struct buf rest = BUF_INIT;
-    const char *begin = buf_cstr(text), *end = begin + text->len, *list = strstr(begin, head);
-    const char *at = list == NULL ? begin : list + strlen(head);
-    size_t len;
-    int r = 0;
-    buf_append(&rest, begin, (size_t)(at - begin));
-    bool has_next = list != NULL && *at != ']';
-    for (size_t i = 0; has_next && r >= 0; i++) {
-        json_auto_t *item = NULL;
-        r = load(at, (size_t)(end - at), max_bytes, JSON_DISABLE_EOF_CHECK, &item, &len, err);
-        r = r < 0 ? r : each(ctx, item, err);
-        r = r < 0 ? err_wrap(err, r, "%s[%zu]", name, i) : 0;
-        at += len;
-        has_next = *at == ',';
-        at += has_next;
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        if (strcmp(fact_text(json_array_get(list, i), key), text) == 0) {
+            return json_array_get(list, i);
+        }
     }
-    buf_append(&rest, at, (size_t)(end - at));
-    r = r < 0 ? r : load(buf_cstr(&rest), rest.len, max_bytes, 0, ret_rest, &len, err);
-    if (r >= 0 && list != NULL && json_array_size(json_object_get(*ret_rest, name)) > 0) {
-        r = err_set(err, EPROTO, "%s: a comma is missing", name);
-    }
-    return r;
+    return NULL;
+}
+
+const char *fact_put_text(struct fact_texts *t, const json_t *object, const char *key)
+{
+    return fact_put(t, fact_text(object, key));
+}
+
+int64_t fact_date(const json_t *object, const char *key)
+{
+    const char *text = fact_text(object, key);
+    int64_t unix_ns;
+    return rfc3339_parse(text, strlen(text), &unix_ns) < 0 ? 0 : unix_ns / 1000000;
 }

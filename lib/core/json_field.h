@@ -2,6 +2,7 @@
  * written as UTF-8. Pure. */
 #pragma once
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include <jansson.h>
@@ -16,7 +17,11 @@ int json_field_int(const json_t *object, const char *key, int64_t lo, int64_t hi
 int json_field_text(const json_t *object, const char *key, const char **ret, struct err *err);
 /* The text as a JSON string, its bytes made UTF-8; null for NULL. Owned. */
 json_t *json_text_or_null(const char *text);
+json_t *json_number_or_null(double value); /* null: not finite */
+json_t *json_count(uint64_t n);            /* summaries hold no count beyond INT64_MAX */
 
+/* Indented, with a final newline. The document holds nothing that cannot be dumped. */
+void json_text_put(json_t *document_take, struct buf *out);
 /* A document of benchd.io/v1alpha1 of that kind, "BenchmarkRunList", with these items. Owned. */
 json_t *document_list(const char *kind, json_t *items_take);
 
@@ -45,30 +50,24 @@ json_t *json_object_add(json_t *object, const struct json_member *members_take);
         array_;                                                                                    \
     })
 
-/* The text of a document with long lists, of which one item at a time is a tree in memory. It is
- * what json_dumps would make of the whole. And back. */
-struct json_lists {
-    struct buf *out;        /* borrowed */
-    char *text;             /* of the document with these lists empty; owned */
-    const char *rest;       /* what of it is still to be copied */
-    unsigned indent, depth; /* of items */
-    bool is_open;
-    size_t n; /* items of the open list */
-};
-/* document_take NULL: it is one list, which is open. */
-void json_lists_begin(struct json_lists *w, json_t *document_take, unsigned indent,
-                      struct buf *out);
-/* The document's next list that gets items; in its order. */
-void json_lists_open(struct json_lists *w, const char *name);
-/* The item holds nothing that cannot be dumped. Then buf_spill. */
-void json_lists_add(struct json_lists *w, json_t *item_take);
-/* With a final newline. */
-void json_lists_end(struct json_lists *w);
+/* ---- facts ----
+ *
+ * A struct in one block with the texts that it points to, decoded from the JSON of an object. The
+ * texts are put twice: first without a place, which counts them, then into the block. */
 
-/* Reads a document of indent 1 as it was written: calls `each` for the items of the list, which are
- * trees one at a time, and gives the document with the list empty. Of JSON in another form
- * *ret_rest has the list, and there is no call. It is the caller's, or NULL. -E2BIG: an item, or
- * what is around them, has more than max_bytes. Other errors: -EPROTO, and those of `each`. */
-typedef int json_lists_fn(void *ctx, const json_t *item, struct err *err);
-int json_lists_read(const struct buf *text, const char *name, size_t max_bytes, json_lists_fn *each,
-                    void *ctx, json_t **ret_rest, struct err *err);
+struct fact_texts {
+    char *at;   /* of the next one; NULL: they are only counted */
+    size_t len; /* of all, with their ends */
+};
+
+/* The text in its place; while it is counted, the text itself. "" and NULL need no place. */
+const char *fact_put(struct fact_texts *t, const char *text);
+
+/* The text of that key, borrowed; "": absent, or not a string. */
+const char *fact_text(const json_t *object, const char *key);
+/* The first item of a list whose text of that key is `text`, borrowed; NULL: none. */
+const json_t *fact_find(const json_t *list, const char *key, const char *text);
+/* The text of that key, put. */
+const char *fact_put_text(struct fact_texts *t, const json_t *object, const char *key);
+/* The RFC 3339 date of that key, in milliseconds since 1970; 0: absent, or not a date. */
+int64_t fact_date(const json_t *object, const char *key);

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "base/vec_walk.h"
 
 const char *const metric_names_made[] = {"tflops", "mfu", FLOPS_CPU_PEAK, NULL};
 
@@ -43,6 +42,15 @@ void metrics_set(struct metrics *m, const char *name, double value)
         known->name = xstrdup(name);
     }
     known->value = value;
+}
+
+void metrics_merge(struct metrics *m, const struct metrics *more)
+{
+    vec_each (const struct metric_value, it, &more->list) {
+        if (find(m, it->name) != NULL || m->list.len < METRICS_MAX) {
+            metrics_set(m, it->name, it->value);
+        }
+    }
 }
 
 double metrics_get(const struct metrics *m, const char *name)

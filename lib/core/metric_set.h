@@ -21,6 +21,9 @@
 /* The metrics of each gang's trial: decide/policy_overlap.h. */
 #define METRIC_SHARED "shared_ratio"
 #define METRIC_START_SPREAD "start_spread_s"
+/* Of several workers on one machine: how long no process has ever listened on the MASTER_PORT that
+ * they were given. It is unknown where one has. */
+#define METRIC_UNMET "unmet_s"
 
 bool metric_name_is_valid(const char *name);
 extern const char *const metric_names_made[]; /* which results make from others; NULL at the end */
@@ -37,6 +40,8 @@ void metrics_done(struct metrics *m);
 void metrics_set(struct metrics *m, const char *name, double value);
 /* Adds to one that is known, or sets it. */
 void metrics_add(struct metrics *m, const char *name, double value);
+/* Sets each of `more`, as long as there are no more than METRICS_MAX. */
+void metrics_merge(struct metrics *m, const struct metrics *more);
 double metrics_get(const struct metrics *m, const char *name); /* NaN: unknown */
 /* "TFLOP/s", "ratio", "s", by the end of the name; "" of others. Static. */
 const char *metric_unit(const char *name);

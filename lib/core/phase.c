@@ -4,9 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/ascii.h"
 #include "base/str.h"
-#include "base/vec_walk.h"
+#include "core/record.h"
 
 static const char *const trial_phases[] = {
     [TRIAL_PENDING] = "Pending",
@@ -94,9 +93,9 @@ void attempt_row_drop_replicas(struct attempt_row *row)
 {
     vec_each (struct replica_row, r, &row->replicas) {
         free(r->failure);
-        free(r->summary_json);
-        free(r->environment_json);
-        free(r->reading_json);
+        summary_free(r->summary);
+        environment_done(&r->environment);
+        json_decref(r->reading);
     }
     vec_done(&row->replicas);
 }

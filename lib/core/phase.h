@@ -6,9 +6,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <jansson.h>
+
 #include "base/err.h"
 #include "base/vec.h"
+#include "core/environment.h"
 #include "core/replica.h"
+
+struct summary;
 
 enum trial_phase {
     TRIAL_PENDING,
@@ -42,7 +47,7 @@ enum attempt_outcome {
     ATTEMPT_VOID,   /* does not count: another attempt at the trial follows */
     ATTEMPT_FAILED, /* a permanent failure that is not retried, or no attempt is left */
     ATTEMPT_METRICS_UNAVAILABLE, /* succeeded, but a summary is missing */
-    ATTEMPT_INVALID, /* succeeded, but on a noisy machine (core/noise_rule.h): it is repeated */
+    ATTEMPT_INVALID, /* succeeded, but on a noisy machine (core/summary.h): it is repeated */
 };
 #define ATTEMPT_OUTCOME_COUNT 5
 extern const char *const attempt_outcome_names[ATTEMPT_OUTCOME_COUNT];
@@ -61,16 +66,26 @@ enum threshold_verdict { THRESHOLD_PASSED, THRESHOLD_FAILED, THRESHOLD_UNKNOWN }
 const char *threshold_verdict_to_string(enum threshold_verdict verdict); /* "Passed", ... */
 int threshold_verdict_from_string(const char *s);
 
+/* What follows from the step times of a summary; result/steps.h computes it. */
+struct step_times {
+    double sum_s; /* of all measured steps; NaN: the summary has none */
+    double fall;  /* ln of the median of the first half over that of the second: 0.05 if the later
+                     steps were 5% faster; NaN: too few to say */
+    double median_ns; /* NaN: the summary has none */
+};
+
 /* What the store keeps of one replica of an ended attempt (its log apart). */
 struct replica_row {
     struct replica_id id;
-    int exit_code;          /* -1: killed or never started */
-    int signal;             /* 0: none */
-    char *failure;          /* NULL, or one line for a person; owned */
-    char *summary_json;     /* the summary record's line; NULL if none came; owned */
-    char *environment_json; /* from the start record; NULL if none came; owned */
-    char *reading_json;     /* how a log rule read its log (logparse/reading.h), or NULL; owned */
-    uint64_t log_bytes;     /* uncompressed */
+    int exit_code;                  /* -1: killed or never started */
+    int signal;                     /* 0: none */
+    char *failure;                  /* NULL, or one line for a person; owned */
+    struct summary *summary;        /* core/record.h; NULL if none came; owned */
+    struct environment environment; /* owned */
+    json_t *reading;         /* how a log rule read its log (logparse/reading.h), or NULL; owned */
+    uint64_t log_bytes;      /* uncompressed */
+    struct step_times steps; /* of a stored one: what follows from its step times */
+    bool is_stored;
 };
 
 /* What the store keeps of one ended attempt. */
@@ -95,7 +110,7 @@ bool attempt_wanted_matches(const struct attempt_wanted *wanted, const struct at
  * trial, attempt. NULL: no row matches. Borrowed. */
 const struct attempt_row *attempt_rows_find(const struct attempt_row *rows, size_t n,
                                             const struct attempt_wanted *wanted);
-/* The replica of a role; role -1: one that leads (role.h), index -1: the first. NULL if none
+/* The replica of a role; role -1: one that leads (replica.h), index -1: the first. NULL if none
  * exists. Borrowed. */
 const struct replica_row *attempt_row_find_replica(const struct attempt_row *row, int role,
                                                    int64_t index);

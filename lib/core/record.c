@@ -7,19 +7,18 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/base64.h"
 #include "base/mem.h"
 
 #define MESSAGE_MAX_BYTES 4096
 
 static_assert(SUMMARY_MAX_SERIES == SERIES_MAX, "one limit, two headers");
-static_assert((2 * SERIES_MAX + 2) / 3 * 4 <= MESSAGE_MAX_BYTES, "a series is a text, and not cut");
 
 void summary_drop_series(struct summary *s)
 {
-    free(s->series_us);
+    free(s->series.data);
     free(s->evaluations);
-    s->series_us = NULL;
-    s->n_series = 0;
+    s->series = (struct series){0};
     s->evaluations = NULL;
 }
 
@@ -31,6 +30,31 @@ void summary_done(struct summary *s)
     free(s->environment_digest);
     metrics_done(&s->metrics);
     s->source.rule = s->source.method = s->environment_digest = NULL;
+}
+
+void summary_free(struct summary *s)
+{
+    if (s != NULL) {
+        summary_done(s);
+        free(s);
+    }
+}
+
+struct summary *summary_copy(const struct summary *s)
+{
+    if (s == NULL) {
+        return NULL;
+    }
+    struct summary *copy = xnew(struct summary);
+    *copy = *s;
+    copy->series.data = xmemdup(s->series.data, SERIES_BYTES(s->series.n));
+    copy->evaluations = xmemdup(s->evaluations, sizeof(*s->evaluations));
+    copy->source.rule = xstrdup_or_null(s->source.rule);
+    copy->source.method = xstrdup_or_null(s->source.method);
+    copy->environment_digest = xstrdup_or_null(s->environment_digest);
+    copy->metrics = (struct metrics){0};
+    metrics_merge(&copy->metrics, &s->metrics);
+    return copy;
 }
 
 void record_done(struct record *r)
@@ -76,11 +100,26 @@ static bool is_zero(const char *bytes, size_t n)
     return n > 0 && bytes[0] == 0 && memcmp(bytes, bytes + 1, n - 1) == 0;
 }
 
+bool record_has_member(const struct record_member *m, const void *from)
+{
+    return !is_zero((const char *)from + m->guard.offset, m->guard.size);
+}
+
 static void write_members(json_t *o, const struct record_members *members, const void *from);
 
 static json_t *ppm_to_json(uint32_t ppm)
 {
     return ppm == EVALUATION_UNKNOWN ? json_null() : json_integer(ppm);
+}
+
+static bool has_loss(const struct evaluations *e)
+{
+    for (uint32_t i = 0; e != NULL && i < e->n; i++) {
+        if (e->list[i].loss_ppm != EVALUATION_UNKNOWN) {
+            return true;
+        }
+    }
+    return false;
 }
 
 static json_t *evaluations_to_json(const struct evaluations *e)
@@ -90,17 +129,15 @@ static json_t *evaluations_to_json(const struct evaluations *e)
     }
     json_t *o = json_object(), *times = json_array(), *accuracies = json_array();
     json_t *losses = json_array();
-    bool any_loss = false;
     for (uint32_t i = 0; i < e->n; i++) {
         json_array_append_new(times, json_integer(e->list[i].t_ms));
         json_array_append_new(accuracies, ppm_to_json(e->list[i].accuracy_ppm));
         json_array_append_new(losses, ppm_to_json(e->list[i].loss_ppm));
-        any_loss = any_loss || e->list[i].loss_ppm != EVALUATION_UNKNOWN;
     }
     write_members(o, &record_evaluations_members, e);
     json_object_set_new(o, "t_ms", times);
     json_object_set_new(o, "accuracy_ppm", accuracies);
-    if (any_loss) {
+    if (has_loss(e)) {
         json_object_set(o, "loss_ppm", losses);
     }
     json_decref(losses);
@@ -118,8 +155,13 @@ static json_t *object_of(const struct record_members *members, const void *from)
     return o;
 }
 
-/* NULL: nothing is written. */
-static json_t *member_to_json(const struct record_member *m, const void *at)
+static json_t *series_to_json(const struct series *s)
+{
+    _cleanup_(freep) char *text = base64_dup(s->data, SERIES_BYTES(s->n));
+    return json_string(text);
+}
+
+json_t *record_member_to_json(const struct record_member *m, const void *at)
 {
     switch (m->kind) {
     case MEMBER_32:
@@ -149,7 +191,7 @@ static json_t *member_to_json(const struct record_member *m, const void *at)
     case MEMBER_METRICS:
         return metrics_to_json(at);
     case MEMBER_SERIES:
-        return NULL;
+        return series_to_json(at);
     }
     return NULL;
 }
@@ -157,8 +199,9 @@ static json_t *member_to_json(const struct record_member *m, const void *at)
 static void write_members(json_t *o, const struct record_members *members, const void *from)
 {
     for (const struct record_member *m = members->list; m < members->list + members->n; m++) {
-        if (!is_zero((const char *)from + m->guard.offset, m->guard.size)) {
-            json_object_set_new(o, m->key, member_to_json(m, (const char *)from + m->offset));
+        if (record_has_member(m, from)) {
+            json_object_set_new(o, m->key,
+                                record_member_to_json(m, (const char *)from + m->offset));
         }
     }
 }
@@ -192,53 +235,20 @@ void record_write_error(struct buf *out, const struct record_who *who, int code,
     write_line(out, new_record(RECORD_ERROR, who, &error));
 }
 
-char *record_add_seen(const char *line, const struct noise *noise, const struct metrics *metrics)
+void summary_set_series(struct summary *s, const int64_t *step_ns, size_t n)
 {
-    json_auto_t *o = json_loads(line, 0, NULL), *all = json_object();
-    json_auto_t *added = metrics_to_json(metrics);
-    json_auto_t *seen = noise == NULL ? NULL : object_of(&record_noise_members, noise);
-    if (!json_is_object(o)) {
-        return NULL;
-    }
-    (void)(seen != NULL && json_object_set(o, "noise", seen));    /* both are objects */
-    (void)json_object_update(all, json_object_get(o, "metrics")); /* nothing is no object */
-    (void)json_object_update(all, added);
-    if (json_object_size(all) > 0 && json_object_size(all) <= METRICS_MAX) {
-        (void)json_object_set(o, "metrics", all); /* both are objects */
-    }
-    return json_dumps(o, JSON_COMPACT);
-}
-
-static json_t *series_to_json(const int64_t *step_ns, size_t n, size_t max)
-{
-    struct series_text text = {0};
-    struct buf data = BUF_INIT;
-    series_encode(step_ns, n, max, &text.series, &data);
-    text.data = data.data;
-    json_t *o = object_of(&record_series_members, &text);
-    buf_done(&data);
-    return o;
-}
-
-void record_write_summary(struct buf *out, const struct record_who *who, const struct summary *s,
-                          const int64_t *step_ns, size_t n)
-{
-    json_t *o = new_record(RECORD_SUMMARY, who, s);
     const bool is_long = s->evaluations != NULL || s->staleness.slices > 0;
-    const json_t *evaluations = json_object_get(o, "evaluations");
-    const size_t max = json_object_get(evaluations, "loss_ppm") != NULL ? SUMMARY_MAX_SERIES_LOSSES
-                       : is_long ? SUMMARY_MAX_SERIES_EVALUATED
-                                 : SERIES_MAX;
+    const size_t max = has_loss(s->evaluations) ? SUMMARY_MAX_SERIES_LOSSES
+                       : is_long                ? SUMMARY_MAX_SERIES_EVALUATED
+                                                : SERIES_MAX;
     const size_t n_max = s->metrics.list.len > 0 ? max / 2 : max;
-    if (n != 0) {
-        json_object_set_new(o, "series", series_to_json(step_ns, n, n_max));
-    }
-    size_t before = out->len;
-    write_line(out, o);
-    /* Every number has its longest form in tests/core/test_record_summary.c,
-     * which holds this limit. */
-    assert(out->len - before <= SUMMARY_MAX_BYTES);
-    (void)before;
+    free(s->series.data);
+    s->series = n == 0 ? (struct series){0} : series_of(step_ns, n, n_max);
+}
+
+void record_write_summary(struct buf *out, const struct record_who *who, const struct summary *s)
+{
+    write_line(out, new_record(RECORD_SUMMARY, who, s));
 }
 
 char *record_environment_canonical(const json_t *environment)

@@ -14,7 +14,7 @@
 #include "core/evaluations.h"
 #include "core/exchange_kind.h"
 #include "core/metric_set.h"
-#include "core/role.h"
+#include "core/replica.h"
 
 enum record_type { RECORD_START, RECORD_STEP, RECORD_SUMMARY, RECORD_ERROR };
 
@@ -120,6 +120,15 @@ struct noise {
     bool by_launcher;
 };
 
+/* Step times in few bytes: entry i is the mean of steps i*k .. i*k+k-1, as a code of 16 bits,
+ * round(2048*log2(us)) less the smallest one, so that it has an error of 0.02%. */
+struct series {
+    uint32_t k, n; /* n 0: nothing is known */
+    int32_t min;   /* the smallest code */
+    uint8_t *data; /* 2 bytes an entry, little-endian; owned; NULL if n is 0 */
+};
+double *series_decode(const struct series *s); /* in series.c: microseconds; owned */
+
 struct summary {
     uint64_t samples;
     int64_t duration_ns; /* barrier to the end of the last measured step */
@@ -132,11 +141,7 @@ struct summary {
     uint64_t max_rss_bytes;
     int64_t cpu_ns; /* CPU time of the replica's process in the measured steps; 0: not known */
     char *environment_digest; /* SHA-256 of the start record's environment, hex; owned; or NULL */
-    /* Step times: series_us[i] is the mean of steps i*k .. i*k+k-1. Written as u16 each
-     * (round(2048*log2(us)) less the minimum), so read back with an error of 0.02%. */
-    uint32_t series_k;
-    uint32_t n_series;
-    double *series_us; /* owned; NULL if n_series is 0 */
+    struct series series;     /* step times */
     struct summary_source source;
     struct evaluations *evaluations; /* owned; NULL: none */
     struct metrics metrics;          /* owned */
@@ -148,6 +153,9 @@ struct summary {
     enum exchange_transport transport;
 };
 void summary_done(struct summary *s);
+void summary_free(struct summary *s); /* NULL is fine */
+/* Owned, with its series and evaluations. NULL of NULL. */
+struct summary *summary_copy(const struct summary *s);
 /* Frees what is large: its series and its evaluations. */
 void summary_drop_series(struct summary *s);
 
@@ -176,14 +184,12 @@ void record_write_step(struct buf *out, const struct record_who *who,
                        const struct record_step *step);
 void record_write_error(struct buf *out, const struct record_who *who, int code, const char *peer,
                         const char *message);
-/* `step_ns` holds the n measured step times (n may be 0); more than 1,000, or 500 or 250 next to
- * evaluations, and half of that next to metrics, become means of k. The series_ members of `s` are
- * not looked at. At most 4,096 bytes with the newline, always. */
-void record_write_summary(struct buf *out, const struct record_who *who, const struct summary *s,
-                          const int64_t *step_ns, size_t n);
-/* The line of a summary with another noise, if it is not NULL, and with these metrics, if there is
- * room for them, without a line end. Owned. NULL: the line is no JSON object. */
-char *record_add_seen(const char *line, const struct noise *noise, const struct metrics *metrics);
+/* The series of these measured step times, as a summary keeps it: more than 1,000, or 500 or 250
+ * next to evaluations, and half of that next to metrics, become means of k. */
+void summary_set_series(struct summary *s, const int64_t *step_ns, size_t n);
+/* At most 4,096 bytes with the newline where `s` is what a replica knows: with up to
+ * METRICS_WRITTEN_MAX metrics. */
+void record_write_summary(struct buf *out, const struct record_who *who, const struct summary *s);
 
 /* Canonical text (sorted keys, no white space) of an environment, for its digest. Owned. */
 char *record_environment_canonical(const json_t *environment);

@@ -1,8 +1,6 @@
 /* See record_members.h. The order is that of the line. */
 #include "core/record_members.h"
 
-#include "base/mem.h"
-
 static const char *const type_names[] = {
     [RECORD_START] = "start",
     [RECORD_STEP] = "step",
@@ -114,20 +112,20 @@ static int check_noise(const json_t *object, const void *read, struct err *err)
     if (n->cpu_run_ns == 0 && n->cpu_wait_ns > 0) {
         return err_set(err, EPROTO, "'cpu_wait_ns' needs a 'cpu_run_ns' above 0");
     }
-    return n->cpu_run_ns == 0 || json_object_get(object, "cpu_wait_ns") != NULL
+    return n->cpu_run_ns == 0 || object == NULL || json_object_get(object, "cpu_wait_ns") != NULL
                ? 0
                : err_set(err, EPROTO, "'cpu_wait_ns' is missing");
 }
 const struct record_members record_noise_members = MEMBERS(noise, check_noise);
 
 static const struct record_member series[] = {
-    {"k", MEMBER_32, true, AT(series_text, series.k), .least = 1},
-    {"n", MEMBER_32, true, AT(series_text, series.n), .least = 1, .most = SERIES_MAX},
+    {"k", MEMBER_32, true, AT(series, k), .least = 1},
+    {"n", MEMBER_32, true, AT(series, n), .least = 1, .most = SERIES_MAX},
     /* the codes of all int64 nanoseconds are far within */
-    {"min", MEMBER_32, true, AT(series_text, series.min), .least = -(1 << 20), .most = 1 << 20},
-    {"data", MEMBER_TEXT, true, AT(series_text, data)},
+    {"min", MEMBER_32, true, AT(series, min), .least = -(1 << 20), .most = 1 << 20},
+    {"data", MEMBER_SERIES, true},
 };
-const struct record_members record_series_members = MEMBERS(series, NULL);
+static const struct record_members series_members = MEMBERS(series, NULL);
 
 static const struct record_member summary[] = {
     {"samples", MEMBER_COUNT, true, AT(summary, samples)},
@@ -150,7 +148,7 @@ static const struct record_member summary[] = {
     {"staleness", MEMBER_OBJECT, false, AT(summary, staleness), IF(summary, staleness.slices), .members = &staleness_members},
     {"noise", MEMBER_OBJECT, false, AT(summary, noise), .members = &record_noise_members},
     {"transport", MEMBER_WORD, false, AT(summary, transport), IF(summary, transport), .words = exchange_transport_names, .n_words = EXCHANGE_TRANSPORT_COUNT, .least = EXCHANGE_TRANSPORT_TCP},
-    {"series", MEMBER_SERIES},
+    {"series", MEMBER_OBJECT, false, AT(summary, series), IF(summary, series.n), .members = &series_members},
 };
 /* clang-format on */
 

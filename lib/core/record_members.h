@@ -22,7 +22,7 @@ enum member_kind {
     MEMBER_OBJECT, /* of `members`; not written while it is empty */
     MEMBER_EVALUATIONS,
     MEMBER_METRICS,
-    MEMBER_SERIES, /* of a summary; record_write_summary has the steps */
+    MEMBER_SERIES, /* the entries of a series, which is what they are read into: n is known */
 };
 
 struct record_member {
@@ -41,7 +41,8 @@ struct record_member {
 struct record_members {
     const struct record_member *list;
     size_t n;
-    /* What the members must be to each other, of an object that was read. NULL: anything. */
+    /* What the members must be to each other, of an object that was read; it is NULL where they
+     * were columns, which are all there. NULL: anything. */
     int (*check)(const json_t *object, const void *read, struct err *err);
 };
 
@@ -58,30 +59,27 @@ struct record_members {
 int record_read_members(const json_t *object, const struct record_members *members, void *into,
                         struct err *err);
 
+/* A value of a member, by its limits: of a 32, COUNT or TIME; of a WORD, TEXT, NAME or DIGEST; of
+ * any kind that is a JSON object. -EPROTO names the key. */
+int record_set_whole(const struct record_member *m, void *at, int64_t value, struct err *err);
+int record_set_text(const struct record_member *m, void *at, const char *text, struct err *err);
+int record_set_object(const struct record_member *m, void *at, const json_t *v, struct err *err);
+/* record.c: is the member of a struct at `from` written? And its value, owned; NULL: none. */
+bool record_has_member(const struct record_member *m, const void *from);
+json_t *record_member_to_json(const struct record_member *m, const void *at);
+
 extern const struct record_members record_head_members; /* of struct record */
 extern const struct record_members
     *const record_type_members[]; /* by type, of a member of the union */
 extern const struct record_members record_noise_members;
 extern const struct record_members record_evaluations_members; /* without the lists */
-extern const struct record_members record_series_members;      /* of struct series_text */
 
-/* --- series.c: step times in few bytes, the `series` of a summary (contracts/summary.md) --- */
+/* --- series.c: the `series` of a summary (contracts/summary.md) --- */
 
 #define SERIES_MAX 1000 /* entries; u16 each in base64: 2,668 characters */
+#define SERIES_BYTES(n) (2 * (size_t)(n))
 
-struct series {
-    uint32_t k;  /* steps an entry is the mean of */
-    uint32_t n;  /* entries */
-    int32_t min; /* smallest code, added to every entry */
-};
-struct series_text {
-    struct series series;
-    char *data; /* base64; owned */
-};
-/* Encodes n_steps step times into `max` entries at most, 1 to SERIES_MAX; appends base64 to `data`.
- * n_steps must not be 0. */
-void series_encode(const int64_t *step_ns, size_t n_steps, size_t max, struct series *ret,
-                   struct buf *data);
-
-/* Decodes s->n entries into owned microseconds. -EINVAL unless `data` is exactly s->n u16. */
-int series_decode(const struct series *s, const char *data, size_t len, double **ret_us);
+/* Means of k step times each, `max` at most (1 to SERIES_MAX). n_steps must not be 0. */
+struct series series_of(const int64_t *step_ns, size_t n_steps, size_t max);
+/* Of s->n entries. -EPROTO unless it is base64 of exactly so many; NULL is not. */
+int series_read(const char *base64, struct series *s, struct err *err);

@@ -10,19 +10,26 @@
 #include "base/parse.h"
 #include "base/str.h"
 
-static int read_whole(const json_t *v, const struct record_member *m, int64_t most, int64_t *ret,
-                      struct err *err)
+int record_set_whole(const struct record_member *m, void *at, int64_t value, struct err *err)
 {
-    const int64_t i = json_integer_value(v);
-    if (!json_is_integer(v)) {
-        return err_set(err, EPROTO, "'%s' is not a whole number", m->key);
-    }
-    if (i < m->least || i > most) {
-        return err_set(err, EPROTO, "'%s' is %lld, not in %lld..%lld", m->key, (long long)i,
+    const int64_t limit = m->kind == MEMBER_32 ? UINT32_MAX : INT64_MAX;
+    const int64_t most = m->most == 0 ? limit : m->most;
+    if (value < m->least || value > most) {
+        return err_set(err, EPROTO, "'%s' is %lld, not in %lld..%lld", m->key, (long long)value,
                        (long long)m->least, (long long)most);
     }
-    *ret = i;
+    if (m->kind == MEMBER_32) {
+        *(uint32_t *)at = (uint32_t)value;
+    } else {
+        *(int64_t *)at = value;
+    }
     return 0;
+}
+
+static int read_whole(const json_t *v, const struct record_member *m, void *at, struct err *err)
+{
+    return json_is_integer(v) ? record_set_whole(m, at, json_integer_value(v), err)
+                              : err_set(err, EPROTO, "'%s' is not a whole number", m->key);
 }
 
 static int read_word(const char *text, const struct record_member *m, void *at, struct err *err)
@@ -59,14 +66,8 @@ static int check_text(const char *text, const struct record_member *m, struct er
     return 0;
 }
 
-static int read_text(const json_t *v, const struct record_member *m, void *at, struct err *err)
+int record_set_text(const struct record_member *m, void *at, const char *text, struct err *err)
 {
-    const char *text = json_string_value(v);
-    if (text == NULL) {
-        return json_is_null(v) && !m->is_required
-                   ? 0
-                   : err_set(err, EPROTO, "'%s' is not a string", m->key);
-    }
     if (m->kind == MEMBER_WORD) {
         return read_word(text, m, at, err);
     }
@@ -75,6 +76,17 @@ static int read_text(const json_t *v, const struct record_member *m, void *at, s
         *(char **)at = xstrdup(text);
     }
     return r;
+}
+
+static int read_text(const json_t *v, const struct record_member *m, void *at, struct err *err)
+{
+    const char *text = json_string_value(v);
+    if (text == NULL) {
+        return json_is_null(v) && !m->is_required
+                   ? 0
+                   : err_set(err, EPROTO, "'%s' is not a string", m->key);
+    }
+    return record_set_text(m, at, text, err);
 }
 
 /* An entry of a list; null: it is unknown. */
@@ -142,22 +154,7 @@ static int read_evaluations(const json_t *o, struct evaluations **ret, struct er
     return r;
 }
 
-static int read_series(const json_t *o, struct summary *s, struct err *err)
-{
-    struct series_text text = {0};
-    int r = record_read_members(o, &record_series_members, &text, err);
-    if (r >= 0 && series_decode(&text.series, text.data, strlen(text.data), &s->series_us) < 0) {
-        r = err_set(err, EPROTO, "'data' is not base64 of %u numbers of 16 bits", text.series.n);
-    }
-    if (r >= 0) {
-        s->series_k = text.series.k;
-        s->n_series = text.series.n;
-    }
-    free(text.data);
-    return r;
-}
-
-static int read_object(const json_t *v, const struct record_member *m, void *at, struct err *err)
+int record_set_object(const struct record_member *m, void *at, const json_t *v, struct err *err)
 {
     if (!json_is_object(v)) {
         return err_set(err, EPROTO, "'%s' is not an object", m->key);
@@ -168,25 +165,17 @@ static int read_object(const json_t *v, const struct record_member *m, void *at,
     }
     const int r = m->kind == MEMBER_OBJECT        ? record_read_members(v, m->members, at, err)
                   : m->kind == MEMBER_EVALUATIONS ? read_evaluations(v, at, err)
-                  : m->kind == MEMBER_METRICS     ? metrics_from_json(v, METRICS_MAX, at, err)
-                                                  : read_series(v, at, err);
+                                                  : metrics_from_json(v, METRICS_MAX, at, err);
     return r < 0 ? err_wrap(err, r, "'%s'", m->key) : 0;
 }
 
 static int read_member(const json_t *v, const struct record_member *m, void *at, struct err *err)
 {
-    int64_t whole = 0;
-    int r = 0;
     switch (m->kind) {
     case MEMBER_32:
-        r = read_whole(v, m, m->most == 0 ? UINT32_MAX : m->most, &whole, err);
-        *(uint32_t *)at = (uint32_t)whole;
-        return r;
     case MEMBER_COUNT:
     case MEMBER_TIME:
-        r = read_whole(v, m, m->most == 0 ? INT64_MAX : m->most, &whole, err);
-        *(int64_t *)at = whole;
-        return r;
+        return read_whole(v, m, at, err);
     case MEMBER_NUMBER:
         *(double *)at = json_is_number(v) ? json_number_value(v) : NAN;
         return v == NULL || json_is_null(v) || json_is_number(v)
@@ -205,8 +194,9 @@ static int read_member(const json_t *v, const struct record_member *m, void *at,
     case MEMBER_OBJECT:
     case MEMBER_EVALUATIONS:
     case MEMBER_METRICS:
+        return record_set_object(m, at, v, err);
     case MEMBER_SERIES:
-        return read_object(v, m, at, err);
+        return series_read(json_string_value(v), at, err);
     }
     return 0;
 }

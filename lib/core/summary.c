@@ -1,9 +1,11 @@
 /* See summary.h. */
 #include "core/summary.h"
 
-#include <errno.h>
 #include <math.h>
 #include <string.h>
+
+#include "base/mem.h"
+#include "base/str.h"
 
 #define NS_PER_S 1e9
 
@@ -23,60 +25,23 @@ bool noise_is_known(const struct noise *n)
            n->cpu_run_ns > 0;
 }
 
-static int refuse(struct err *err, const char *why)
+bool summary_is_usable(const struct summary *s)
 {
-    return err_set(err, EPROTO, SUMMARY_REFUSED ": %s", why);
+    return s != NULL && summary_fault(s) == NULL;
 }
 
-/* A summary counts only for the replica that it names. */
-static int check_owner(const struct record *record, const struct replica_id *id, struct err *err)
+char *summary_explain(const struct summary *s)
 {
-    const struct record_who *who = &record->who;
-    if (record->type != RECORD_SUMMARY) {
-        return refuse(err, "it is another record");
-    }
-    if (who->role != id->role || who->index != id->index || who->attempt != id->attempt.number) {
-        return err_set(err, EPROTO, SUMMARY_REFUSED ": it is from %s/%u of attempt %u",
-                       role_to_string(who->role), who->index, who->attempt);
-    }
-    return 0;
+    return s == NULL ? xstrdup(SUMMARY_MISSING)
+                     : xasprintf(SUMMARY_REFUSED ": %s", summary_fault(s));
 }
 
-int summary_read(const char *line, const struct replica_id *id, struct summary *ret,
-                 struct err *err)
+char *summary_write(const struct summary *s, const struct replica_id *id)
 {
-    if (line == NULL) {
-        return err_set(err, ENODATA, SUMMARY_MISSING);
-    }
-    struct record record;
-    struct err why = {0};
-    int r = record_read(line, strlen(line), &record, &why);
-    if (r <= 0) {
-        return refuse(err, r == 0 ? "it is not a record" : why.msg);
-    }
-    r = check_owner(&record, id, err);
-    if (r < 0) {
-        record_done(&record);
-        return r;
-    }
-    *ret = record.summary;
-    return 0;
-}
-
-int summary_read_usable(const char *line, const struct replica_id *id, struct summary *ret,
-                        struct err *err)
-{
-    struct summary s;
-    const int r = summary_read(line, id, &s, err);
-    if (r < 0) {
-        return r;
-    }
-    summary_done(&s);
-    if (summary_fault(&s) != NULL) {
-        return refuse(err, summary_fault(&s));
-    }
-    *ret = s;
-    return 0;
+    struct buf out = BUF_INIT;
+    record_write_summary(&out, &(struct record_who){id->role, id->index, id->attempt.number}, s);
+    out.data[out.len - 1] = '\0';
+    return buf_take(&out);
 }
 
 /* ---- the throughput of a trial ---- */
@@ -91,20 +56,19 @@ struct figures {
 static void add(struct figures *f, const struct replica_row *row, enum role leading,
                 uint32_t n_leading)
 {
-    struct summary s;
-    if (row->id.role == ROLE_PSERVER ||
-        summary_read_usable(row->summary_json, &row->id, &s, NULL) < 0) {
+    const struct summary *s = row->summary;
+    if (row->id.role == ROLE_PSERVER || !summary_is_usable(s)) {
         return;
     }
-    const double x = summary_throughput(&s);
-    if (s.source.is_job) {
+    const double x = summary_throughput(s);
+    if (s->source.is_job) {
         f->job_sum += x;
-        f->job_unit = s.source.unit;
+        f->job_unit = s->source.unit;
         f->n_job++;
     }
     if (row->id.role == leading && row->id.index < n_leading) {
-        f->is_mixed |= f->n > 0 && f->unit != s.source.unit;
-        f->unit = s.source.unit;
+        f->is_mixed |= f->n > 0 && f->unit != s->source.unit;
+        f->unit = s->source.unit;
         f->sum += x;
         f->n++;
     }
@@ -136,4 +100,68 @@ enum summary_unit throughput_unit_of_attempt(const struct attempt_row *row,
 {
     const struct figures f = figures_of(row, sizes);
     return f.n_job > 0 ? f.job_unit : f.unit;
+}
+
+/* ---- noise ---- */
+
+/* Both are known and differ by more than `bound`, either being the whole. */
+static bool differ(uint64_t before, uint64_t after, double bound)
+{
+    const uint64_t less = before < after ? before : after, more = before < after ? after : before;
+    return less > 0 && (double)less < (1 - bound) * (double)more;
+}
+
+bool noise_worker_looks(enum exchange_kind exchange, bool has_warmup,
+                        const struct exchange_mode *mode)
+{
+    return exchange == EXCHANGE_NONE || (has_warmup && mode->kind == EXCHANGE_SYNC);
+}
+
+void noise_add_seen(struct noise *noise, const struct noise *seen)
+{
+    if (noise->before.spins_per_s == 0 && noise->after.spins_per_s == 0) {
+        noise->before = seen->before;
+        noise->after = seen->after;
+        noise->by_launcher = true;
+    }
+    if (noise->busy_ns == 0) {
+        noise->busy_ns = seen->busy_ns;
+        noise->steal_ns = seen->steal_ns;
+    }
+}
+
+/* What the probes were around. */
+static const char *between_of(const struct noise *n)
+{
+    return n->by_launcher ? "attempt" : "measured steps";
+}
+
+static void say_change(const struct noise *n, const char *what, uint64_t before, uint64_t after,
+                       char *dst, size_t size)
+{
+    text_put(dst, size, "%s %.0f%% %s after the %s than before", what,
+             100 * fabs((double)after / (double)before - 1), after < before ? "lower" : "higher",
+             between_of(n));
+}
+
+bool noise_is_invalid(const struct noise *n, char *ret_why, size_t size)
+{
+    const struct noise_probe *before = &n->before, *after = &n->after;
+    const bool is_probed = before->spins_per_s > 0 && after->spins_per_s > 0;
+    if (differ(before->spins_per_s, after->spins_per_s, NOISE_INVALID_CLOCK)) {
+        say_change(n, "clock", before->spins_per_s, after->spins_per_s, ret_why, size);
+    } else if (differ(before->copy_bytes_per_s, after->copy_bytes_per_s, NOISE_INVALID_COPY)) {
+        say_change(n, "memory copies", before->copy_bytes_per_s, after->copy_bytes_per_s, ret_why,
+                   size);
+    } else if (is_probed && (before->copy_bytes_per_s == 0) != (after->copy_bytes_per_s == 0)) {
+        text_put(ret_why, size, "the machine was too busy for one copy %s the %s",
+                 after->copy_bytes_per_s == 0 ? "after" : "before", between_of(n));
+    } else if (n->busy_ns >= NOISE_STEAL_MIN_BUSY_NS &&
+               (double)n->steal_ns > NOISE_INVALID_STEAL * (double)n->busy_ns) {
+        text_put(ret_why, size, "the hypervisor took %.0f%% of the time in which its CPUs had work",
+                 100 * (double)n->steal_ns / (double)n->busy_ns);
+    } else {
+        return false;
+    }
+    return true;
 }

@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/vec_walk.h"
-
 static int compare_u32(uint32_t a, uint32_t b)
 {
     return (a > b) - (a < b);

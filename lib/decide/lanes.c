@@ -1,8 +1,6 @@
 /* See lanes.h. */
 #include "decide/lanes.h"
 
-#include "base/vec_walk.h"
-
 size_t lane_place(const struct decision *d, const struct lane *l)
 {
     return (size_t)(l - d->lanes.items);

@@ -11,7 +11,7 @@
 #include "decide/policy_wait.h"
 
 struct attempt_history; /* decide/attempt_history.h */
-struct noise;           /* core/record.h */
+struct summary;         /* core/record.h */
 struct run_def;         /* spec/run_def.h */
 
 struct observed_replica {
@@ -29,12 +29,8 @@ struct observed_replica {
     const char *node;       /* the machine whose dates these are; borrowed; NULL: this one */
     int64_t output_unix_ms; /* its last output, or its start; 0: its output is not seen live */
     bool has_exited;        /* a running one: only its output is still read */
-    bool has_summary;
-    /* why its summary cannot be used (core/summary.h); NULL: it can, or it is missing */
-    const char *summary_fault;
-    const struct noise *noise; /* of its summary; borrowed; NULL: none */
-    bool is_job_summary;       /* its summary is that of all trainers: the others need none */
-    bool has_log_rule;         /* its summary is made of its log by a rule */
+    const struct summary *summary; /* borrowed; NULL: none */
+    bool has_log_rule;             /* it is made of its log by a rule */
     /* for a person; borrowed; NULL: none. Without the replica's name: "killed by signal 9"; of a
      * running one: "node 'n4' is not ready". Why a log has no figure has several lines, of which
      * the first is the cause */

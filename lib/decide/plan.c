@@ -4,7 +4,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "base/text.h"
+#include "base/str.h"
 
 static struct action *add(struct plan *plan, enum action_kind kind)
 {

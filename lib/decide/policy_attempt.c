@@ -6,10 +6,8 @@
 #include <inttypes.h>
 
 #include "base/mem.h"
-#include "base/text.h"
-#include "base/vec_walk.h"
-#include "core/role.h"
-#include "core/noise_rule.h"
+#include "base/str.h"
+#include "core/replica.h"
 #include "core/summary.h"
 #include "decide/policy_overlap.h"
 
@@ -43,7 +41,7 @@ struct findings {
     uint32_t missing_index;
     bool has_ended;                                  /* any */
     bool has_live;                                   /* any pending or running */
-    bool has_live_trainer;                           /* whoever leads (core/role.h) */
+    bool has_live_trainer;                           /* whoever leads (core/replica.h) */
     int64_t trainers_ended_unix_ms;                  /* the last one */
     const struct observed_replica *live_trainer;     /* or worker: the first that has not exited */
     const struct observed_replica *observed_trainer; /* the first whose output is seen live */
@@ -79,11 +77,6 @@ static void look_at_failure(struct findings *f, const struct observed_replica *r
     if (*first == NULL || is_earlier(r, *first)) {
         *first = r;
     }
-}
-
-static bool has_usable_summary(const struct observed_replica *r)
-{
-    return r->has_summary && r->summary_fault == NULL;
 }
 
 static void look_at_times(struct findings *f, const struct observed_replica *r, bool is_trainer)
@@ -122,10 +115,11 @@ static void look_at_member(struct findings *f, const struct gang *gang,
         if (is_trainer && r->ended_unix_ms > f->trainers_ended_unix_ms) {
             f->trainers_ended_unix_ms = r->ended_unix_ms;
         }
-        if (is_trainer && !has_usable_summary(r) && f->silent == NULL) {
+        if (is_trainer && !summary_is_usable(r->summary) && f->silent == NULL) {
             f->silent = r;
         }
-        f->has_job_summary |= is_trainer && has_usable_summary(r) && r->is_job_summary;
+        f->has_job_summary |=
+            is_trainer && summary_is_usable(r->summary) && r->summary->source.is_job;
         return;
     case REPLICA_FAILED:
     case REPLICA_LOST:
@@ -291,15 +285,15 @@ static void judge_survivor(const struct findings *f, const struct gang *gang, in
 static void say_silent(struct attempt_verdict *ret, const struct gang *gang,
                        const struct observed_replica *r)
 {
-    const bool is_refused = r->has_summary;
-    const char *why = is_refused ? r->summary_fault : r->message;
+    const bool is_refused = r->summary != NULL;
+    const char *why = is_refused ? summary_fault(r->summary) : r->message;
     const char *separator = why == NULL ? "" : is_refused ? ": " : "; ";
     const int why_len = why == NULL ? 0 : (int)strcspn(why, "\n");
     if (r->has_log_rule && why != NULL) { /* no summary of it is expected */
         const char *role = role_to_string(r->id.role);
         const struct observed_replica *other =
             array_find(gang->members, gang->n_members, it,
-                       it->has_log_rule && it->has_summary && it->id.role == r->id.role);
+                       it->has_log_rule && it->summary != NULL && it->id.role == r->id.role);
         text_put(ret->error, sizeof(ret->error), "%s/%u: %.*s", role, r->id.index, why_len, why);
         if (other != NULL) {
             const size_t used = strlen(ret->error);
@@ -332,7 +326,7 @@ static void judge_noise(const struct gang *gang, struct attempt_verdict *ret)
     char why[ATTEMPT_ERROR_SIZE];
     for (size_t i = 0; i < gang->n_members; i++) {
         const struct observed_replica *r = &gang->members[i];
-        if (r->has_summary && r->noise != NULL && noise_is_invalid(r->noise, why, sizeof(why))) {
+        if (r->summary != NULL && noise_is_invalid(&r->summary->noise, why, sizeof(why))) {
             ret->end = ATTEMPT_END_NOISY;
             text_put(ret->error, sizeof(ret->error), "%s/%u: %s", role_to_string(r->id.role),
                      r->id.index, why);

@@ -49,7 +49,7 @@ struct gang {
 
 enum attempt_end {
     ATTEMPT_END_WELL,
-    ATTEMPT_END_NOISY,      /* well, but on a machine that was not itself (core/noise_rule.h) */
+    ATTEMPT_END_NOISY,      /* well, but on a machine that was not itself (core/summary.h) */
     ATTEMPT_END_NO_SUMMARY, /* or none that can be used */
     ATTEMPT_END_NO_ROOM,    /* a member found no room: the gang never began to measure */
     ATTEMPT_END_PREEMPTED,  /* somebody else got the place of a member */

@@ -4,7 +4,6 @@
 #include <math.h>
 
 #include "base/str.h"
-#include "base/text.h"
 
 #define LAST_OF_SECOND_MS 999
 /* Lines of a program that buffers its output come at its end, all at once: no begin follows. */

@@ -1,4 +1,4 @@
-/* Whether all replicas that lead a gang (core/role.h) measured at the same time. If they did not,
+/* Whether all replicas that lead a gang (core/replica.h) measured at the same time. If they did not
  * the sum of their figures is of no gang. Pure.
  *
  * A replica measures while its measured steps run, or where these are not known, at most from its

@@ -1,6 +1,6 @@
 /* Which finished run of a store is erased next because of its age, the number of runs or the size
- * of the store (benchd --keep, --keep-runs, --keep-bytes; benchctl delete --older-than). Called by
- * daemon/retention.c and ctl/local/local_retention.c, which erase that run and ask again. Pure.
+ * of the store (benchd --keep, --keep-runs, --keep-bytes). Called by daemon/retention.c,
+ * which erases that run and asks again. Pure.
  *
  * Always the oldest first. An age is the time from the run's end, as the clock that stored it said,
  * to `now`. A wrong clock must not erase results:

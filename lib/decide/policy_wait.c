@@ -4,8 +4,6 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "base/text.h"
-#include "base/vec_walk.h"
 
 const struct wait_kind wait_kinds[] = {
     {"PodsRemain", WAIT_STOPS_CLOCK},

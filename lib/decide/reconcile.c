@@ -27,8 +27,7 @@
 
 #include <string.h>
 
-#include "base/text.h"
-#include "base/vec_walk.h"
+#include "base/str.h"
 #include "decide/policy_end.h"
 #include "decide/lanes.h"
 

@@ -5,17 +5,10 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "base/text.h"
-#include "base/vec_walk.h"
 
 /* Of a source line, at most this many characters are shown, around the caret. */
 #define LINE_SHOWN_MAX 120
 #define LINE_BEFORE_CARET 80
-
-struct diags diags_beside(const struct diags *d)
-{
-    return (struct diags){.on_map = d->on_map, .on_map_ctx = d->on_map_ctx};
-}
 
 void diags_done(struct diags *d)
 {

@@ -21,20 +21,13 @@ struct diag {
     char *fix;     /* what to do; NULL if the message says it all */
 };
 
-struct field; /* doc/reader.h */
-
 /* more are only counted: they do not help a reader, and a hostile file has many */
 #define DIAGS_MAX 100
 struct diags {
     VEC(struct diag) list; /* in the order they were found; diags_format sorts */
     size_t n_dropped;      /* beyond DIAGS_MAX */
-    /* NULL, or hears of each map that a reader checks, and of the fields that it knows. */
-    void (*on_map)(void *ctx, const char *path, const struct field *fields, size_t n);
-    void *on_map_ctx;
 };
 
-/* Empty ones with the same listener. */
-struct diags diags_beside(const struct diags *d);
 void diags_done(struct diags *d);
 /* `origin` as in struct diag; `fix` may be NULL. Everything is copied; control characters of quoted
  * input become '?'. */

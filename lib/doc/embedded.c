@@ -3,7 +3,6 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "base/vec_walk.h"
 #include "doc/reader.h"
 
 const struct embedded *embedded_find(const struct embedded *rows, size_t n, const char *name)

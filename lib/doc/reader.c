@@ -3,11 +3,11 @@
 
 #include <string.h>
 
-#include "base/ascii.h"
 #include "base/mem.h"
 #include "base/parse.h"
 #include "base/str.h"
-#include "base/vec_walk.h"
+#include "base/vec.h"
+#include "doc/openapi.h"
 
 struct place place_root(const struct node *root)
 {
@@ -16,7 +16,10 @@ struct place place_root(const struct node *root)
 
 struct place place_get(const struct place *map, const char *key)
 {
-    return (struct place){.up = map, .key = key, .node = tree_get(map->node, key)};
+    return (struct place){.up = map,
+                          .key = key,
+                          .node = tree_get(map->node, key),
+                          .schema = schema_of_field(map->schema, key)};
 }
 
 struct place place_item(const struct place *list, size_t index)
@@ -24,7 +27,12 @@ struct place place_item(const struct place *list, size_t index)
     const struct node *up = list->node;
     const struct node *node = up != NULL && index < up->n_children ? up->children[index] : NULL;
     const char *key = node != NULL && up->kind == NODE_MAP ? node->key : NULL;
-    return (struct place){.up = list, .key = key, .index = index, .node = node};
+    return (struct place){.up = list,
+                          .key = key,
+                          .index = index,
+                          .node = node,
+                          .schema = key != NULL ? schema_of_field(list->schema, key)
+                                                : schema_of_item(list->schema)};
 }
 
 static void put_steps(const struct place *place, bool from_local, struct buf *out)
@@ -103,6 +111,11 @@ static void put_names(struct buf *out, const char *const *names, size_t n)
     }
 }
 
+struct field {
+    const char *name;
+    bool is_required;
+};
+
 /* The name of the field that the key probably means; NULL: none. */
 static const char *complain_unknown_key(struct diags *d, const struct place *place,
                                         const struct field *fields, size_t n)
@@ -148,10 +161,6 @@ bool read_map(struct diags *d, const struct place *place, const char *const *nam
     }
     size_t n;
     _cleanup_(freep) struct field *fields = parse_fields(names, &n);
-    if (d->on_map != NULL) {
-        _cleanup_(freep) char *path = place_path(place);
-        d->on_map(d->on_map_ctx, path, fields, n);
-    }
     if (place->node->kind != NODE_MAP) {
         return reader_complain(d, place, "write its fields as a map: {name: value, ...}",
                                "must be a map, not %s", node_kind_to_string(place->node->kind));
@@ -292,7 +301,7 @@ bool read_text(struct diags *d, const struct place *place, size_t max_len, const
 }
 
 bool read_enum(struct diags *d, const struct place *place, const char *const *names, size_t n,
-               const char *const *unsupported, int *ret)
+               int *ret)
 {
     const char *text;
     if (!read_text(d, place, 256, &text)) {
@@ -312,10 +321,7 @@ bool read_enum(struct diags *d, const struct place *place, const char *const *na
         buf_puts(&fix, n == 1 ? "the only value is " : "allowed: ");
         put_names(&fix, names, n);
     }
-    const bool is_later = unsupported != NULL && str_is_one_of(text, unsupported);
-    return reader_complain(
-        d, place, buf_cstr(&fix),
-        is_later ? "'%s' is not supported by this version" : "unknown value '%s'", text);
+    return reader_complain(d, place, buf_cstr(&fix), "unknown value '%s'", text);
 }
 
 int64_t read_int_or(struct diags *d, const struct place *map, const char *key, int64_t min,
@@ -342,6 +348,62 @@ const char *read_text_or(struct diags *d, const struct place *map, const char *k
 int read_index_or(struct diags *d, const struct place *map, const char *key,
                   const char *const *names, size_t n, int fallback)
 {
-    (void)read_enum(d, PLACE(map, key), names, n, NULL, &fallback); /* noted */
+    (void)read_enum(d, PLACE(map, key), names, n, &fallback); /* noted */
     return fallback;
+}
+
+/* ---- of a checked document ---- */
+
+bool place_is_good(const struct place *place)
+{
+    return place->node != NULL && !place->node->is_wrong;
+}
+
+/* The value, else the default; NULL: neither. */
+static const struct node *value_of(const struct place *map, const char *key)
+{
+    const struct place place = place_get(map, key);
+    return place_is_good(&place) ? place.node : tree_get(place.schema, "x-default");
+}
+
+int64_t place_int(const struct place *map, const char *key, int64_t none)
+{
+    const struct node *value = value_of(map, key);
+    return value != NULL && value->kind == NODE_INT ? value->i : none;
+}
+
+double place_number(const struct place *map, const char *key, double none)
+{
+    const struct node *value = value_of(map, key);
+    return value == NULL               ? none
+           : value->kind == NODE_INT   ? (double)value->i
+           : value->kind == NODE_FLOAT ? value->f
+                                       : none;
+}
+
+const char *place_text(const struct place *map, const char *key)
+{
+    const struct node *value = value_of(map, key);
+    return value != NULL && value->kind == NODE_STRING ? value->s : NULL;
+}
+
+int place_index(const struct place *map, const char *key, const char *const *names, size_t n,
+                int none)
+{
+    const char *word = place_text(map, key);
+    const int index = word == NULL ? -1 : str_index(word, names, n);
+    return index < 0 ? none : index;
+}
+
+void place_flags(const struct place *map, const char *key, const char *const *names, size_t n,
+                 bool *flags)
+{
+    place_items (item, map, key) {
+        const int index = place_is_good(&item) && item.node->kind == NODE_STRING
+                              ? str_index(item.node->s, names, n)
+                              : -1;
+        if (index >= 0) {
+            flags[index] = true;
+        }
+    }
 }

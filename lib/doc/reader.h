@@ -16,6 +16,8 @@ struct place {
     const char *key;        /* NULL: an item of a list */
     size_t index;
     const struct node *node; /* NULL: not there */
+    const struct node
+        *schema; /* what the document's schema says of it (doc/openapi.h); NULL: nothing */
 };
 
 struct place place_root(const struct node *root);
@@ -38,11 +40,6 @@ bool reader_complain(struct diags *d, const struct place *place, const char *fix
 /* The same with the caret under the key. */
 bool reader_complain_key(struct diags *d, const struct place *place, const char *fix,
                          const char *fmt, ...) __attribute__((format(printf, 4, 5)));
-
-struct field { /* as the listener of struct diags hears of it */
-    const char *name;
-    bool is_required;
-};
 
 /* The candidate that the word probably means: another case, or up to two typos. NULL: none. */
 const char *suggest_name(const char *word, const char *const *candidates, size_t n);
@@ -68,9 +65,9 @@ bool read_int(struct diags *d, const struct place *place, int64_t min, int64_t m
 bool read_number(struct diags *d, const struct place *place, double min, double max, double *ret);
 /* *ret is borrowed from the tree. */
 bool read_text(struct diags *d, const struct place *place, size_t max_len, const char **ret);
-/* One of `names`; `unsupported` (NULL-terminated, may be NULL): values of a later version. */
+/* One of `names`. */
 bool read_enum(struct diags *d, const struct place *place, const char *const *names, size_t n,
-               const char *const *unsupported, int *ret);
+               int *ret);
 /* A field of `map`, or `fallback` if it is absent. An invalid value is reported and read as the
  * fallback, so that later checks continue. */
 int64_t read_int_or(struct diags *d, const struct place *map, const char *key, int64_t min,
@@ -85,6 +82,28 @@ int read_index_or(struct diags *d, const struct place *map, const char *key,
 /* The same of a table that is an array, which has the names in the order of its enum. */
 #define read_enum_or(d, map, key, names, fallback)                                                 \
     read_index_or(d, map, key, names, COUNT_OF(names), fallback)
+
+/* ---- of a checked document ----
+ *
+ * A field of a map in which schema_check found nothing wrong. What is absent, or was found wrong,
+ * has the x-default of its schema, and without one `none`. Texts are borrowed from the tree. */
+bool place_is_good(const struct place *place); /* it is there, and nothing is wrong with it */
+int64_t place_int(const struct place *map, const char *key, int64_t none);
+double place_number(const struct place *map, const char *key, double none);
+const char *place_text(const struct place *map, const char *key); /* NULL: none */
+/* The place of a word in a table that is an array, which has the names in the order of its enum. */
+int place_index(const struct place *map, const char *key, const char *const *names, size_t n,
+                int none);
+#define place_enum(map, key, names, none) place_index(map, key, names, COUNT_OF(names), none)
+/* flags[i] is set where the list has names[i]. */
+void place_flags(const struct place *map, const char *key, const char *const *names, size_t n,
+                 bool *flags);
+/* Runs its body for each item of a good list: place_items (item, &map, "key") { ... }. */
+#define place_items(item, map, key)                                                                \
+    for (struct place item##_list = place_get(map, key), item = place_is_good(&item##_list)        \
+                                                                    ? place_item(&item##_list, 0)  \
+                                                                    : (struct place){0};           \
+         item.node != NULL; item = place_item(item.up, item.index + 1))
 
 /* "10O" -> "100", where a letter stands for the digit it looks like. NULL, or owned. */
 char *guess_digits(const char *text);

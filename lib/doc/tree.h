@@ -28,6 +28,8 @@ struct node {
         char *s; /* owned */
     };
     bool from_local;        /* merged in from spec.local: the path of its place says so */
+    bool is_wrong;          /* schema_check found it so, and noted it */
+    bool has_wrong;         /* it, or something below it, is wrong, missing or unknown */
     char *origin;           /* as of struct diag (owned) */
     struct node **children; /* SEQ and MAP: owned, in the order of the text */
     size_t n_children;

@@ -410,6 +410,17 @@ void host_forget_max_rss(void)
     }
 }
 
+/* A line has "OWN_ADDRESS:PORT ADDRESS:PORT STATE" in hex. A socket that listens has no peer. */
+bool host_listens(const char *root, int64_t port)
+{
+    _cleanup_(freep) char *v4 = read_text(root, "/proc/net/tcp");
+    _cleanup_(freep) char *v6 = read_text(root, "/proc/net/tcp6");
+    char own4[48], own6[80];
+    text_put(own4, sizeof(own4), ":%04X %08d:0000 0A ", (unsigned)port, 0);
+    text_put(own6, sizeof(own6), ":%04X %032d:0000 0A ", (unsigned)port, 0);
+    return v4 == NULL || strstr(v4, own4) != NULL || (v6 != NULL && strstr(v6, own6) != NULL);
+}
+
 void host_raise_open_files(void)
 {
     struct rlimit limit;

@@ -2,6 +2,7 @@
  * /proc and /sys below a root directory, so that tests can provide machines of their own. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <jansson.h>
@@ -35,6 +36,9 @@ int64_t host_memory_limit_bytes(const char *root);
 uint64_t host_max_rss_bytes(void);
 /* From now on the peak is that of what follows. Where the kernel refuses, it stays. */
 void host_forget_max_rss(void);
+/* Does some process of this network namespace listen on a TCP port? True where the kernel does not
+ * say. */
+bool host_listens(const char *root, int64_t port);
 /* Raises the limit of open files to what the process may ask for: the usual one of 1,024 is fewer
  * than the peers of a large gang. */
 void host_raise_open_files(void);

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/vec_sorted.h"
 #include "kube/json.h"
 
 /* ---- objects ---- */

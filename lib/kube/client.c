@@ -16,7 +16,7 @@
 #include <uv.h>
 
 #include "base/mem.h"
-#include "base/text.h"
+#include "base/str.h"
 #include "kube/retry.h"
 #include "kube/session.h"
 #include "kube/transfer.h"

@@ -42,8 +42,7 @@ struct kube_client_params {
      * unless an answer comes in half of that time. 0: 15 s. */
     int64_t silence_ns;
     /* NULL, or called from the loop; it must not free the client. */
-    void (*on_notice)(void *ctx, enum kube_notice notice, const char *text);
-    void *notice_ctx;
+    void (*on_notice)(enum kube_notice notice, const char *text);
 };
 int kube_client_new(const struct kube_client_params *params, struct kube_client **ret,
                     struct err *err);

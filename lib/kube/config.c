@@ -5,8 +5,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "base/str_list.h"
-#include "base/vec_walk.h"
+#include "base/texts.h"
 #include "kube/config_read.h"
 
 /* The texts of a configuration, which are owned. */

@@ -4,7 +4,6 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "base/vec_walk.h"
 #include "base/whole_file.h"
 #include "kube/config.h"
 

@@ -19,6 +19,9 @@ struct config_reader {
 /* Fills r->config. */
 void config_read_user(const struct config_reader *r, const struct node *user);
 void config_exec_free(struct kube_exec *exec); /* NULL is fine */
+/* A token, whoever gives it, becomes part of a header. 0: it may; else the first byte that may not,
+ * counted from 1. */
+size_t kube_token_fault(const char *token);
 
 /* --- config_read.c: fields --- */
 

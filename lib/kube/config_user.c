@@ -6,9 +6,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "base/str_list.h"
 #include "base/texts.h"
-#include "kube/exec_credential.h"
 
 /* An empty value is as good as no value. */
 static bool is_there(const struct node *node)
@@ -29,6 +27,18 @@ static size_t count_items(const struct config_reader *r, const struct node *list
         return 0;
     }
     return list->n_children;
+}
+
+/* --- a token --- */
+
+size_t kube_token_fault(const char *token)
+{
+    for (size_t i = 0; token[i] != '\0'; i++) {
+        if ((unsigned char)token[i] <= ' ' || (unsigned char)token[i] >= 0x7f) {
+            return i + 1;
+        }
+    }
+    return 0;
 }
 
 /* --- the exec section --- */

@@ -15,10 +15,9 @@
 #include <uv.h>
 
 #include "base/buf.h"
-#include "base/fd.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "base/str_list.h"
+#include "base/texts.h"
 #include "base/vec.h"
 
 #define REST_MS 2000 /* for output after the end; a child of its own may hold the pipe */

@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/ascii.h"
+#include "base/str.h"
 #include "base/buf.h"
 #include "base/mem.h"
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "base/text.h"
+#include "base/str.h"
 #include "kube/json.h"
 
 #define SHOWN_MAX 200 /* bytes of a foreign body in a message */

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "base/text.h"
 
 #define NAMESPACES "/namespaces/"
 

@@ -6,43 +6,46 @@
 #include <jansson.h>
 
 #include "base/err.h"
-#include "result/result.h"
-#include "store/run_document.h"
+#include "load/run_walk.h"
+#include "store/run_file.h"
 
 struct loaded_run { /* all owned */
     struct run_row row;
     struct run_def *def;
-    struct attempt_row *rows; /* see loaded_run_row */
+    struct attempt_row *rows; /* by point, trial and attempt; loaded_run_walk has their replicas */
     size_t n_rows;
+    struct store *store; /* borrowed, which has the replicas; NULL: the rows have them */
     struct event_row *events;
     size_t n_events;
     struct result *result; /* NULL, like def: the run was not accepted (yet) */
     bool is_interrupted;   /* it has not ended, but no process is running it */
+    struct store *file;    /* of the run alone, which it is read from; NULL: it is read elsewhere */
     json_t *object;        /* the BenchmarkRun in a cluster; NULL: it has none */
 };
 void loaded_run_done(struct loaded_run *run);
-/* The i-th row with its replicas, which are borrowed until a row of another point is asked for. */
-const struct attempt_row *loaded_run_row(const struct loaded_run *run, size_t i);
-/* Why replicas are missing that were asked for, as the store could not be read. 0: none are. */
-int loaded_run_check_read(const struct loaded_run *run, struct err *err);
-/* What a document has: all but the definition and the result. */
-struct loaded_run loaded_run_of_document(const struct run_document *d_take);
+/* For run_walk_done; the run is borrowed. */
+struct run_walk loaded_run_walk(const struct loaded_run *run);
+/* As run_walk_put_json. */
+int loaded_run_put_json(const struct loaded_run *run, struct buf *out, struct err *err);
 /* All that the store has of the run; takes the row, which has a definition. -EBADMSG: damaged. */
 int loaded_run_read(struct store *s, struct run_row *row_take, struct loaded_run *ret,
                     struct err *err);
 
-/* The result of a stored run, from the figures that the store has of its attempts. If one of them
- * has none, because it was damaged or the store is older and cannot be written, the result is made
- * from the rows, and is the same. */
-/* What is wanted of a run that is loaded for its figures. */
+/* Reads all of a run's file (store/run_file.h), figures among it, and counts replicas that printed
+ * something but have no log. */
+int run_file_read(struct store *file, size_t *ret_n_lost, struct err *err);
+
+/* What is wanted of a run that is loaded for its figures. Of points alone they come from the
+ * figures that the store has of its attempts; from the rows, and are the same, if one has none,
+ * because it was damaged, and if a threshold bounds a figure of replicas. */
 enum figures_of {
-    FIGURES_OF_REPLICAS, /* all else: the result has a source, which reads from the store */
+    FIGURES_OF_REPLICAS, /* all else */
     FIGURES_OF_POINTS,   /* comparisons do not; then it has no rows */
 };
 
 struct run_result {
     struct result *result;    /* owned */
-    struct attempt_row *rows; /* which it borrows, with replicas of an open point alone; owned */
+    struct attempt_row *rows; /* which it borrows, without their replicas; owned */
     size_t n_rows;
 };
 void run_result_done(struct run_result *r);

@@ -4,8 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/text.h"
-#include "base/vec_walk.h"
+#include "base/str.h"
 #include "logparse/shipped_rules.h"
 
 struct count {

@@ -6,10 +6,8 @@
 
 #include <string.h>
 
-#include "base/ascii.h"
-#include "base/mem.h"
 #include "base/str.h"
-#include "base/vec_walk.h"
+#include "base/mem.h"
 
 #define HEAD_MAX 200 /* bytes of a line in which its words count */
 #define HIDDEN '\x01'
@@ -35,7 +33,8 @@ const char *const log_use_names[LOG_USE_COUNT] = {
 #define MILLISECONDS "ms|msecs?|milliseconds?"
 #define MICROSECONDS "us|usecs?|microseconds?"
 #define STEPS                                                                                      \
-    "steps?|its?|iters?|iterations?|batch|batches|updates?|itr|global_step|batch_idx|num_updates"
+    "steps?|its?|iters?|iterations?|(?:mini-?)?batch(?:es)?|updates?|itr|global_step|batch_idx|"   \
+    "num_updates"
 /* What is counted. A rate of another noun may be anything, such as the speed of a disk. */
 #define SAMPLES                                                                                    \
     "samples?|imgs?|images?|examples?|ex|seqs?|sequences?|rows?|frames?|records?|items?|"          \
@@ -46,8 +45,10 @@ const char *const log_use_names[LOG_USE_COUNT] = {
 #define NAMES                                                                                      \
     "lr|lrm|learning_rate|wd|decay|momentum|acc|acc1|acc5|accuracy|top1|top5|auc|f1|bleu|miou|"    \
     "loss|losses|error|err|mae|mse|rmse|gnorm|norm|ppl|perplexity|entropy|reward|kl|mem|memory|"   \
-    "max_mem|memory_allocated|mfu|tflops|flops|epoch|epochs|eta|rank|gpu|gpus|worker|trainer|"     \
-    "replica|node|device|world_size|bsz|wpb|batch_size|batchsize|bs|seed|scale|temperature"
+    "max_mem|memory_allocated|mfu|tflops|flops|epoch|epochs|eta|world_size|bsz|wpb|batch_size|"    \
+    "batchsize|bs|seed|scale|temperature"
+/* Names of who prints. The number after one may have a unit: "4 GPUs: 812 samples/s". */
+#define OWNERS "rank|gpus?|worker|trainer|replica|node|device"
 #define CLOCKS "time|took|spent|cost|duration|dt|seconds"
 /* The time of a part of a step, or of more than steps. */
 #define OTHER_TIMES                                                                                \
@@ -62,7 +63,7 @@ const char *const log_use_names[LOG_USE_COUNT] = {
 #define SIGN "[\\])\"' \\t]*[:=][\"' \\t\\[]*"
 #define ANY_NUMBER "[-+]?\\.?\\d[\\d.,:]*(?:e[-+]?\\d+)?"
 #define NUMBER(group) "(?<![\\w.,]|\\w[-/]|\\d:)(?-i:(?<" group ">))(?! ?%|[-:]\\d)"
-#define PER "(?:/| per | a | each |_per_)"
+#define PER "(?:/| per | a | each |_per_|(?<=[a-z])per(?=[a-z]))"
 #define PER_DEVICE "(?:/| per |_per_)(?:" DEVICES ")(?![a-z])"
 #define DIVIDED(noun, per) "(?:" noun ")" PER "(?:" per ")(?![a-z])(?!" PER_DEVICE ")"
 /* A unit between two numbers belongs to the one after it if a sign says so. Without a sign it
@@ -111,12 +112,15 @@ const char *const log_use_names[LOG_USE_COUNT] = {
 
 /* "step 7: 0.25 s" with a hidden number, and a time of which nothing says what it is. */
 #define AFTER_STEP(unit, group) "\\x01[:,)\\]| -]*" NUMBER(group) UNIT(unit) "[ .]*$"
-#define TIME_OF_EPOCH(unit, group)                                                                 \
-    "(?<![a-z_])epoch(?![a-z_])(?!.*(?:step|iter|batch))[^\\d]{0,40}" NUMBER(group) UNIT(unit)
+#define OF_EPOCH "(?<![a-z_])epoch(?![a-z_])(?!.*(?:step|iter|batch))"
+#define TIME_OF_EPOCH(unit, group) OF_EPOCH "[^\\d]{0,40}" NUMBER(group) UNIT(unit)
+#define CLOCK_OF_EPOCH(group) OF_EPOCH ".*(?:" CLOCKS ")" GAP NUMBER(group) NO_UNIT
 #define TIME_OF_ALL(unit, group) "(?:[a-z][^\\d]{0,20})?" NUMBER(group) UNIT(unit)
 
 static const char of_what[] = "it does not say of what: samples, tokens, words or steps";
 static const char of_device[] = "it is of one device, and a process may have several";
+static const char of_epoch[] = "it is the time of an epoch; a rule must say how many samples that "
+                               "has (kind: Epoch, each: N)";
 static const char of_which[] = "its unit is between two numbers and may be of either";
 
 const struct log_meaning log_meanings[] = {
@@ -131,9 +135,9 @@ const struct log_meaning log_meanings[] = {
     {5, LOG_RATE, UNIT_WORDS, NAME("wps", "rate")},
     {5, LOG_RATE, UNIT_TOKENS, NAME("tps", "rate")},
     {4, LOG_STEP_RATE, UNIT_SAMPLES, NAME("ups", "step_rate")},
-    {4, LOG_STEP_S, UNIT_SAMPLES, QUOTIENT(SECONDS, STEPS, "step_s")},
-    {4, LOG_STEP_MS, UNIT_SAMPLES, QUOTIENT(MILLISECONDS, STEPS, "step_ms")},
-    {4, LOG_STEP_US, UNIT_SAMPLES, QUOTIENT(MICROSECONDS, STEPS, "step_us")},
+    {5, LOG_STEP_S, UNIT_SAMPLES, QUOTIENT(SECONDS, STEPS, "step_s")},
+    {5, LOG_STEP_MS, UNIT_SAMPLES, QUOTIENT(MILLISECONDS, STEPS, "step_ms")},
+    {5, LOG_STEP_US, UNIT_SAMPLES, QUOTIENT(MICROSECONDS, STEPS, "step_us")},
     {3, LOG_STEP_MS, UNIT_SAMPLES, STEP_TIME(MILLISECONDS, SUFFIX("ms"), "step_ms")},
     {3, LOG_STEP_US, UNIT_SAMPLES, STEP_TIME(MICROSECONDS, "(?<=_us|us\\))", "step_us")},
     {3, LOG_STEP_S, UNIT_SAMPLES, STEP_TIME(SECONDS, NO_SUFFIX, "step_s")},
@@ -155,8 +159,9 @@ const struct log_meaning log_meanings[] = {
          "rate") "(?: ?(?!mb|gb|kb)[a-z]+)?(?:/| per | a | each )(?:" SECONDS ")(?![a-z])|"
                  "(?<![\\w/])[\\w/]*(?:speed|/s)" GAP NUMBER("rate"),
      .doubt = of_what},
-    {0, LOG_TIME_MS, UNIT_SAMPLES, TIME_OF_EPOCH(MILLISECONDS, "time_ms")},
-    {0, LOG_TIME_S, UNIT_SAMPLES, TIME_OF_EPOCH(SECONDS, "time_s")},
+    {0, LOG_TIME_MS, UNIT_SAMPLES, TIME_OF_EPOCH(MILLISECONDS, "time_ms"), .doubt = of_epoch},
+    {0, LOG_TIME_S, UNIT_SAMPLES, TIME_OF_EPOCH(SECONDS, "time_s") "|" CLOCK_OF_EPOCH("time_s"),
+     .doubt = of_epoch},
     {0, LOG_STEP_MS, UNIT_SAMPLES, TIME_OF_ALL(MILLISECONDS, "step_ms")},
     {0, LOG_STEP_S, UNIT_SAMPLES, TIME_OF_ALL(SECONDS, "step_s")},
     {0, LOG_RATE, UNIT_SAMPLES, "[a-z][^\\d]{0,20}" NUMBER("rate") "(?! ?[gmk]?i?b(?![a-z]))"},
@@ -169,6 +174,7 @@ enum question {
     IS_EVALUATION,
     IS_EVALUATION_AT,
     NAMES_EVALUATION,
+    NAMES_EPOCH,
     IS_PREPARATION,
     IS_EACH,
     IS_JOB,
@@ -191,6 +197,7 @@ static const char *const questions[QUESTION_COUNT] = {
                       "\\1[)\\]>]|(?:[:=] *([\"'])" EVALUATION "\\2|=" EVALUATION ")(?=[ ,;}|]|$)",
     [IS_EVALUATION_AT] = "(?<![a-z\\d_./-])[\\d_./-]*" EVALUATE "[_./-][\\w./-]*[ \\t\"':=]{0,5}$",
     [NAMES_EVALUATION] = "(?<![a-z])" EVALUATE "(?![a-z])",
+    [NAMES_EPOCH] = "(?<![a-z])(?:epochs?|ep|pass)(?![a-z])",
     [IS_PREPARATION] = "^(?-i:" PREPARE "[^\\[]*\\[.*|(?![^\\[]*rain)[^\\[]*\\[.* examples/s|"
                        "[^\\[]*\\[.*\\d{5}(?:\\.\\d*)?it/s)\\] *$",
     [IS_EACH] = "(\\bper|_per|/)[-_ ]*(gpu|device|worker|rank|replica|process|chip)s?(?![a-z])",
@@ -209,8 +216,10 @@ static const char *const questions[QUESTION_COUNT] = {
         "(?<![^ \\t=:\"'(\\[,/.~])/[^ \\t]+|\\w\\.[a-z]{1,4}:\\d+|\\btensor\\([^)]*|" ANY_NUMBER
         "%|(?<![\\w/.])"
         "(?:(?:eval|val_|val/|valid|test)" LABEL "|(?!" LABEL "(?:/|_per_)(?:" SECONDS
-        ")(?![a-z]))" LABEL "?(?<![a-z\\d])(?:" NAMES ")(?![a-z\\d])" LABEL ")" GAP "\\K" ANY_NUMBER
-        "|(?<![\\w/.])(?:" STEPS ")" GAP "\\K\\d++(?![\\d.,]*[.,]\\d|" TIME_UNIT ")",
+        ")(?![a-z]))" LABEL "?(?<![a-z\\d])(?:" NAMES "|(?:" OWNERS ")(?!" SIGN ANY_NUMBER
+        " ?" DIVIDED(THINGS, SECONDS) OF_NEXT "))(?![a-z\\d])" LABEL ")" GAP "\\K" ANY_NUMBER
+                                              "|(?<![\\w/.])(?:" STEPS ")" GAP
+                                              "\\K\\d++(?![\\d.,]*[.,]\\d|" TIME_UNIT ")",
     [MEAN] = "(?:avg|average|mean|overall|running|cumul)" TEXT "*[\"':=#\\[\\t ]*\\K" ANY_NUMBER
              "|" ANY_NUMBER " ?[a-z/_]* ?\\((?:avg|mean)",
 };
@@ -241,6 +250,11 @@ bool log_is_preparation(struct log_matcher *m, const char *line, size_t len)
 {
     const char last = len > 0 ? line[len - 1] : '\0'; /* blanks cover a longer bar of before */
     return (last == ']' || last == ' ') && is(m, IS_PREPARATION, line, len);
+}
+
+bool log_names_epoch(struct log_matcher *m, const char *line, size_t len)
+{
+    return is(m, NAMES_EPOCH, line, len < HEAD_MAX ? len : HEAD_MAX);
 }
 
 bool log_names_evaluation(struct log_matcher *m, const char *text)

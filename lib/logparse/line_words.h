@@ -29,6 +29,7 @@ bool log_is_evaluation_at(struct log_matcher *m, const char *line, size_t at);
 /* Is it the progress bar of what comes before training, as the datasets library prints it: "Map:
  * 100%|##| 10/10 [00:05<00:00, 9876.5 examples/s]"? */
 bool log_is_preparation(struct log_matcher *m, const char *line, size_t len);
+bool log_names_epoch(struct log_matcher *m, const char *line, size_t len);
 /* Does the text, such as a rule's pattern, name an evaluation itself? */
 bool log_names_evaluation(struct log_matcher *m, const char *text);
 /* What the words of a line say of its rate: "Job" for "total throughput" and the like, "Each" for

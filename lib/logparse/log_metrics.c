@@ -1,9 +1,7 @@
-/* See log_metrics.h. */
-#include "logparse/log_metrics.h"
+/* See parser_internal.h. */
+#include "logparse/parser_internal.h"
 
 #include <math.h>
-
-#include "base/str.h"
 
 static const struct {
     enum log_group group;

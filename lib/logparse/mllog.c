@@ -9,7 +9,6 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "base/vec_walk.h"
 #include "doc/embedded.h"
 #include "doc/tree.h"
 #include "logparse/number_text.h"
@@ -20,14 +19,14 @@ extern const struct embedded mlperf_text[]; /* made of mlperf.yaml by embed.py *
 #define MARKER ":::MLLOG"
 #define WARMUP_STEPS 5
 #define MIN_LOSSES 3
-#define MIN_CLEAN 3 /* pairs of positions without an evaluation between them */
 #define SAME_DATA_SET 0.01
 #define AGREES 0.02
 #define LEAST_TIMES 0.8 /* a part of the training may be slower than all of it */
 #define MOST_TIMES 3
 #define MOST_UNEVEN 1.5
 #define MOST_WITH_OTHER 1.5 /* of a rate that is stated with evaluations */
-#define QUEUED 0.95         /* of the training is within epochs, unless they only queue it */
+#define QUEUED 1.01         /* times the rate: epochs that end so early are only queued */
+#define TOGETHER_MS 50      /* an evaluation that begins with a block does not hold it */
 #define NUMBER_MAX 9e12     /* above any count; a time in ms, in the year 2255, still fits in ns */
 #define MS_A_YEAR (365.2425 * 86400e3)
 
@@ -167,12 +166,11 @@ void mllog_line(struct mllog *m, const char *line, size_t len)
 /* ---- the time of training ---- */
 
 struct training {
-    bool in_block; /* epochs begin and end within the block: it has the time */
+    bool in_block; /* Epochs begin and end within the block, which has the time. */
     double done_ms;
-    double since_ms, paused_ms; /* NaN: off; not paused */
-    double pauses_ms;           /* all that ended */
-    double block_ms;            /* the last start of one */
-    double epoch_ms, epochs_ms; /* since when the epoch lasts, NaN: none; all that ended */
+    double since_ms, paused_ms; /* NaN while it is off, or not paused. */
+    double block_ms;            /* The start of the last block. */
+    double epoch_ms, epochs_ms; /* The start of the epoch, NaN without one, and all that ended. */
 };
 
 static double trained_ms(const struct training *t, double now_ms)
@@ -181,22 +179,25 @@ static double trained_ms(const struct training *t, double now_ms)
     return isnan(t->since_ms) ? t->done_ms : t->done_ms + until - t->since_ms;
 }
 
+static double in_epochs_ms(const struct training *t, double now_ms)
+{
+    return t->epochs_ms + fmax(now_ms - t->epoch_ms, 0); /* 0 for NaN */
+}
+
 static void train(struct training *t, const struct event *e)
 {
     const bool is_on = !isnan(t->since_ms), is_paused = !isnan(t->paused_ms);
-    if (e->key == EPOCH_START) {
-        t->epoch_ms = e->unix_ms;
-    } else if (e->key == EPOCH_STOP) {
-        t->epochs_ms += fmax(e->unix_ms - t->epoch_ms, 0); /* 0 for NaN */
+    if (e->key == EPOCH_STOP) {
+        t->epochs_ms = in_epochs_ms(t, e->unix_ms);
         t->epoch_ms = NAN;
-        if (t->in_block) {
-            return;
-        }
     }
-    if (e->key == BLOCK_STOP && t->block_ms == e->unix_ms && t->since_ms < e->unix_ms) {
-        return; /* the next block has begun in the same millisecond */
+    /* A block has the time of its epochs. The next one may begin in the millisecond of its end. */
+    if ((e->key == EPOCH_STOP && t->in_block) ||
+        (e->key == BLOCK_STOP && t->block_ms == e->unix_ms && t->since_ms < e->unix_ms)) {
+        return;
     }
     t->block_ms = e->key == BLOCK_START ? e->unix_ms : t->block_ms;
+    t->epoch_ms = e->key == EPOCH_START ? e->unix_ms : t->epoch_ms;
     t->in_block =
         e->key == BLOCK_START ? t->in_block || !is_on : t->in_block && e->key != BLOCK_STOP;
     switch (e->key) {
@@ -215,11 +216,12 @@ static void train(struct training *t, const struct event *e)
         t->since_ms = is_on ? e->unix_ms : NAN;
         break;
     case EVAL_START:
-        t->paused_ms = is_on && !is_paused ? e->unix_ms : t->paused_ms;
+        if (is_on && !is_paused && e->unix_ms - fmax(t->block_ms, t->epoch_ms) >= TOGETHER_MS) {
+            t->paused_ms = e->unix_ms;
+        }
         break;
     case EVAL_STOP:
         t->since_ms += is_paused ? e->unix_ms - t->paused_ms : 0;
-        t->pauses_ms += is_paused ? e->unix_ms - t->paused_ms : 0;
         t->paused_ms = NAN;
         break;
     default:
@@ -246,53 +248,34 @@ static void add_loss(struct losses *l, double unix_ms, double at)
     l->at = at;
 }
 
-/* Samples, and the time of training for them, between positions that rise in both: with each
- * evaluation a pause, none within, or none a pause. */
+/* What is between positions that rise in both. */
 struct stretch {
-    size_t n; /* pairs */
-    double samples, ms;
+    double samples, ms; /* The time is that of training. */
+    double epochs_ms;   /* This much of the time is within epochs. */
 };
-enum view { CLEAN, PAUSED, BESIDE, VIEWS };
 
 struct positions {
-    size_t n_any;
-    size_t n_stalled;     /* above the one before, but no training was between them */
-    size_t n;             /* that rise */
-    double last_ms, last; /* of training; samples */
-    double last_pauses_ms;
-    unsigned evaluations; /* that began or ended before it */
-    double fastest;       /* samples a second, between two */
-    struct stretch first, after[VIEWS];
+    size_t n_stalled;    /* Those above the one before, without training between them. */
+    size_t n;            /* Those that rise. */
+    struct stretch last; /* Up to the last one. */
+    double fastest;      /* Samples a second, between two of them. */
+    struct stretch first, after;
 };
 
-static void add_to(struct stretch *s, double samples, double ms)
+static void add_position(struct positions *p, const struct training *t, double now_ms, double at)
 {
-    s->n++;
-    s->samples += samples;
-    s->ms += ms;
-}
-
-static void add_position(struct positions *p, const struct training *t, double now_ms, double at,
-                         unsigned evaluations)
-{
-    const double ms = trained_ms(t, now_ms), samples = at - p->last, took_ms = ms - p->last_ms;
-    p->n_any++;
-    if (!(took_ms > 0 && samples > 0)) {
-        p->n_stalled += p->n > 0 && samples > 0;
+    const struct stretch now = {at, trained_ms(t, now_ms), in_epochs_ms(t, now_ms)};
+    const double samples = now.samples - p->last.samples, ms = now.ms - p->last.ms;
+    if (!(ms > 0 && samples > 0)) {
+        p->n_stalled += samples > 0;
         return;
     }
-    add_to(p->n == 0 ? &p->first : &p->after[PAUSED], samples, took_ms);
-    if (p->n > 0) {
-        p->fastest = fmax(p->fastest, 1e3 * samples / took_ms);
-        add_to(&p->after[BESIDE], samples, took_ms + t->pauses_ms - p->last_pauses_ms);
-        if (evaluations == p->evaluations) {
-            add_to(&p->after[CLEAN], samples, took_ms);
-        }
-    }
-    p->last_ms = ms;
-    p->last = at;
-    p->last_pauses_ms = t->pauses_ms;
-    p->evaluations = evaluations;
+    struct stretch *s = p->n == 0 ? &p->first : &p->after;
+    s->samples += samples;
+    s->ms += ms;
+    s->epochs_ms += now.epochs_ms - p->last.epochs_ms;
+    p->fastest = p->n == 0 ? 0 : fmax(p->fastest, 1e3 * samples / ms);
+    p->last = now;
     p->n++;
 }
 
@@ -304,7 +287,7 @@ static const char *const counts_names[] = {"Epochs", "Sequences", "Tokens", "Ste
 struct claim {
     enum mllog_basis basis; /* MLLOG_NOTHING: there is no figure */
     double rate, seconds;   /* samples a second, measured over */
-    double fastest;         /* the rate of its fastest part; 0: unknown */
+    double other;           /* the rate of a part that contradicts it, or 0 */
     size_t n;
 };
 #define CLAIMS 7
@@ -318,7 +301,8 @@ struct reading {
     struct training training;
     double seen, steps, seconds, before; /* of step times: the last is a position */
     double evaluating_ms;                /* since when; NaN: it does not evaluate */
-    unsigned evaluations;                /* that began or ended */
+    double evaluated;                    /* the position of the last evaluation; NaN: unknown */
+    bool has_ranks;                      /* several print the same evaluation */
     double run_ms;                       /* since run_start */
     /* The highest position, not of a start, and when it was: since run_start, less evaluations. */
     double most, most_ms, most_busy_ms;
@@ -389,6 +373,7 @@ static struct reading reading_of(const struct mllog *m)
         .sequence = sequence >= 1 ? sequence : NAN,
         .training = {.since_ms = NAN, .paused_ms = NAN, .epoch_ms = NAN},
         .evaluating_ms = NAN,
+        .evaluated = NAN,
         .losses = {.at = NAN},
     };
     const char *counts = json_string_value(json_object_get(r.benchmark, "counts"));
@@ -409,7 +394,9 @@ static double position_of(const struct reading *r, const struct event *e)
     if (r->counts == COUNTS_BLOCKS) {
         return e->key == BLOCK_START ? e->count[FIRST_EPOCH_NUM] * r->of_unit : NAN;
     }
-    const enum counter usual = r->counts == COUNTS_STEPS ? STEP_NUM : EPOCH_NUM;
+    const bool is_block = e->key == BLOCK_START && r->counts == COUNTS_EPOCHS;
+    const enum counter number = is_block ? FIRST_EPOCH_NUM : EPOCH_NUM;
+    const enum counter usual = r->counts == COUNTS_STEPS ? STEP_NUM : number;
     const double count =
         isnan(e->count[SAMPLES_COUNT]) ? e->count[SAMPLES_SINCE] : e->count[SAMPLES_COUNT];
     const double at = (isnan(count) ? e->count[usual] * r->of_unit : count) - r->first;
@@ -439,22 +426,29 @@ static void add_step(struct reading *r, const struct event *e)
 
 /* ---- figures, and what speaks against them ---- */
 
-static struct claim claim_of(const struct reading *r, enum key key, enum view view)
+/* A single mark counts where no event has more of them: an end may be followed by others. */
+static struct claim claim_of(const struct reading *r, enum key key)
 {
-    const struct positions *p = &r->positions[key];
-    const struct stretch *s = p->n > 1 ? &p->after[view] : &p->first;
-    const bool is_whole = p->n > 1 || (key != BLOCK_STOP && key != EPOCH_STOP); /* maybe a size */
-    const bool has_figure =
-        p->n > 0 && is_whole && p->n_stalled <= p->n && (view != CLEAN || s->n >= MIN_CLEAN);
+    const struct positions *p = &r->positions[key], *blocks = &r->positions[BLOCK_START];
+    const bool is_single = p->n == 1;
+    const struct stretch *s = is_single ? &p->first : &p->after;
+    const bool may_be_size = is_single && (key == BLOCK_STOP || key == EPOCH_STOP);
+    const bool has_more = is_single && array_any(r->positions, KEY_COUNT, it, it->n > 1);
+    const bool has_figure = p->n_stalled < p->n && !may_be_size && !has_more;
+    const double rate = 1e3 * s->samples / s->ms, by_epochs = 1e3 * s->samples / s->epochs_ms;
+    const double by_blocks = 1e3 * blocks->after.samples / blocks->after.ms;
+    const bool is_queued = by_epochs > rate * QUEUED && s->epochs_ms > 0;
+    const bool differs = fabs(by_blocks / rate - 1) > AGREES && p->n > 2 && blocks->n > 2;
+    double other = p->fastest > rate * MOST_UNEVEN && !r->has_blocks ? p->fastest : 0;
+    other = differs ? by_blocks : other;
     return (struct claim){.basis = has_figure ? MLLOG_POSITIONS : MLLOG_NOTHING,
-                          .rate = 1e3 * s->samples / s->ms,
+                          .rate = rate,
                           .seconds = s->ms / 1e3,
-                          .fastest = r->has_blocks ? 0 : p->fastest,
+                          .other = is_queued ? by_epochs : other,
                           .n = p->n};
 }
 
-/* In the order in which they are preferred. Blocks of one kind show what an evaluation within does
- * to the training: it may wait, or go on. */
+/* In the order in which they are preferred. */
 static void put_claims(struct reading *r, bool has_evaluation, struct claim ret[CLAIMS])
 {
     const bool has_steps = r->steps >= WARMUP_STEPS && r->seconds > 0 && r->batch > 0;
@@ -466,10 +460,10 @@ static void put_claims(struct reading *r, bool has_evaluation, struct claim ret[
     ret[1] = (struct claim){
         .basis = has_losses ? MLLOG_LOSSES : MLLOG_NOTHING, .seconds = NAN, .n = r->losses.ms.len};
     ret[1].rate = has_losses ? 1e3 / log_median(r->losses.ms.items, r->losses.ms.len) : NAN;
-    const enum key usual[] = {EVAL_START, BLOCK_STOP, EVAL_ACCURACY, EPOCH_STOP, TRAIN_SAMPLES};
+    static const enum key usual[] = {EVAL_START, BLOCK_STOP, EVAL_ACCURACY, EPOCH_STOP,
+                                     TRAIN_SAMPLES};
     for (size_t i = 0; i < COUNT_OF(usual); i++) {
-        ret[2 + i] = claim_of(r, r->has_blocks ? BLOCK_START : usual[i],
-                              r->counts == COUNTS_BLOCKS && i < VIEWS ? (enum view)i : PAUSED);
+        ret[2 + i] = claim_of(r, !r->has_blocks ? usual[i] : i == 0 ? BLOCK_START : EPOCH_START);
     }
 }
 
@@ -498,44 +492,34 @@ static double stated_of_job(const struct reading *r, const struct claim *c, doub
 }
 
 /* What the log states, over its samples or in the middle: a part of an epoch may be stated too, and
- * the first one has the warm-up. How far from the claim it is; infinite if it contradicts it. */
-static double put_stated(struct reading *r, const struct claim *c, double trainers, double *ret)
+ * the first one has the warm-up. Returns false if it contradicts the claim. */
+static bool put_stated(struct reading *r, const struct claim *c, double trainers, double *ret)
 {
-    const struct training *t = &r->training;
     const size_t skipped = r->stated.len > 1;
     const size_t n = r->stated.len - skipped;
     double *s = r->stated.items + skipped;
-    *ret = NAN;
-    if (n == 0 || (t->epochs_ms > 0 && t->epochs_ms < t->done_ms * QUEUED)) {
-        return 0; /* or it is of epochs that are only queued */
+    if (n == 0) {
+        return true;
     }
     const double mean = (double)n / array_sum(s, n, it, *it), middle = 1 / log_median(s, n);
-    *ret = stated_of_job(r, c, trainers, mean);
-    *ret = isnan(*ret) ? stated_of_job(r, c, trainers, middle) : *ret;
-    const double distance = isnan(*ret) ? INFINITY : fabs(log(*ret / c->rate));
-    *ret = isnan(*ret) ? mean : *ret;
-    return distance;
+    const double by_mean = stated_of_job(r, c, trainers, mean);
+    const double agreed = isnan(by_mean) ? stated_of_job(r, c, trainers, middle) : by_mean;
+    *ret = isnan(agreed) ? mean : agreed;
+    return !isnan(agreed);
 }
 
 static void put_rate(struct reading *r, double trainers, struct mllog_result *ret)
 {
     struct claim claims[CLAIMS];
     put_claims(r, ret->has_evaluation, claims);
-    const struct claim *any = array_find(claims, CLAIMS, it, it->basis != MLLOG_NOTHING), *c = NULL;
-    double nearest = INFINITY;
-    for (size_t i = 0; i < CLAIMS && (r->counts == COUNTS_BLOCKS || c == NULL); i++) {
-        double stated;
-        if (claims[i].basis != MLLOG_NOTHING && is_plausible(r, claims[i].rate)) {
-            const double distance = put_stated(r, &claims[i], trainers, &stated);
-            if (distance < nearest || c == NULL) {
-                c = &claims[i];
-                ret->stated = stated;
-                nearest = distance;
-            }
-        }
-    }
+    const struct claim *any = array_find(claims, CLAIMS, it, it->basis != MLLOG_NOTHING);
+    const struct claim *c =
+        array_find(claims, CLAIMS, it, it->basis != MLLOG_NOTHING && is_plausible(r, it->rate));
+    const bool agrees = c == NULL || put_stated(r, c, trainers, &ret->stated);
+    const double most = benchmark_number(r, "epochs") * r->of_unit;
+    const double trained = r->trained > 0 ? r->trained : fmin(r->most, most); /* that for NaN */
     if (any == NULL) {
-        const bool has_position = array_any(r->positions, KEY_COUNT, it, it->n_any > 0);
+        const bool has_position = array_any(r->positions, KEY_COUNT, it, it->n_stalled > 0);
         ret->refusal = has_position
                            ? "no training time: no start of an epoch or block before a position"
                            : "no step times, no positions";
@@ -544,17 +528,15 @@ static void put_rate(struct reading *r, double trainers, struct mllog_result *re
         ret->numbers =
             xasprintf("%.6g %s/s by its events, but it has seen %.6g in %.6g s", any->rate,
                       summary_unit_names[ret->unit], r->most, r->most_busy_ms / 1e3);
-    } else if (r->counts == COUNTS_EPOCHS && r->trained > 0 &&
-               fabs(r->trained / r->most - 1) > AGREES) {
+    } else if (r->counts == COUNTS_EPOCHS && fabs(trained / r->most - 1) > AGREES) {
         ret->refusal = "its positions are not what it has trained";
-        ret->numbers = xasprintf("%.6g samples by its positions, and its train_samples at the end "
-                                 "are %.6g",
-                                 r->most, r->trained);
-    } else if (isnan(ret->stated) && c->fastest > c->rate * MOST_UNEVEN) {
-        ret->refusal = "its parts contradict each other: the events of some come before their end";
-        ret->numbers = xasprintf("%.6g %s/s by its events, and %.6g in one part", c->rate,
-                                 summary_unit_names[ret->unit], c->fastest);
-    } else if (isinf(nearest)) {
+        ret->numbers =
+            xasprintf("%.6g samples by its positions, and it has trained %.6g", r->most, trained);
+    } else if (isnan(ret->stated) && c->other > 0) {
+        ret->refusal = "its parts contradict each other";
+        ret->numbers = xasprintf("%.6g %s/s by its events, and %.6g by some of them", c->rate,
+                                 summary_unit_names[ret->unit], c->other);
+    } else if (!agrees) {
         ret->refusal = "what it states is another figure";
         ret->numbers = xasprintf("%.6g %s/s by its events, and it states %.6g", c->rate,
                                  summary_unit_names[ret->unit], ret->stated);
@@ -568,10 +550,18 @@ static void put_rate(struct reading *r, double trainers, struct mllog_result *re
 
 /* ---- the events ---- */
 
+/* Several ranks print the start of an evaluation before the first of them has ended it. */
+static bool is_of_other_rank(struct reading *r, const struct event *e, double at)
+{
+    const bool is_again = e->key == EVAL_START && at == r->evaluated;
+    r->has_ranks = r->has_ranks || (is_again && !isnan(r->evaluating_ms));
+    r->evaluated = e->key == EVAL_START ? at : r->evaluated;
+    return is_again && r->has_ranks;
+}
+
 /* From each start to the stop after it. */
 static void add_evaluation(struct reading *r, const struct event *e, double *evaluation_s)
 {
-    r->evaluations += e->key == EVAL_START || e->key == EVAL_STOP;
     if (e->key == EVAL_START) {
         r->evaluating_ms = isnan(r->evaluating_ms) ? e->unix_ms : r->evaluating_ms;
     } else if (e->key == EVAL_STOP && !isnan(r->evaluating_ms)) {
@@ -583,11 +573,13 @@ static void add_evaluation(struct reading *r, const struct event *e, double *eva
 static void take(struct reading *r, const struct event *e, double t_s, struct mllog_result *ret)
 {
     const double at = position_of(r, e);
-    add_evaluation(r, e, &ret->evaluation_s);
     if (e->stated > 0) {
         *vec_push(&r->stated) = 1 / e->stated;
     }
-    train(&r->training, e);
+    if (!is_of_other_rank(r, e, at)) {
+        add_evaluation(r, e, &ret->evaluation_s);
+        train(&r->training, e);
+    }
     if (e->key == TRACKED_STATS && e->value > 0) {
         add_step(r, e);
     } else if (e->key == TRAIN_LOSS) {
@@ -599,7 +591,7 @@ static void take(struct reading *r, const struct event *e, double t_s, struct ml
         (void)evaluations_add(&ret->evaluations, t_s, ret->accuracy_last, loss); /* if in range */
     }
     if (!isnan(at)) {
-        add_position(&r->positions[e->key], &r->training, e->unix_ms, at, r->evaluations);
+        add_position(&r->positions[e->key], &r->training, e->unix_ms, at);
         const bool is_start = e->key == EPOCH_START || (e->key == BLOCK_START && !r->has_blocks);
         const bool is_less = e->key == EPOCH_STOP || (e->key == TRAIN_SAMPLES && r->most > 0);
         if (!is_start && !is_less && at > r->most) {

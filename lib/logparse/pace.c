@@ -11,7 +11,6 @@
 #define LEAST_OBSERVED_S 1.0 /* a machine that stalls moves lines by tenths of a second */
 #define LEAST_TICKS 20       /* of a clock that counts seconds */
 #define BURST_PART 20        /* a gap of less than this part of the mean one is of a burst */
-#define EXACT_TICKS 50       /* a printed time of fewer is off by more than a hundredth */
 #define RATE_ERROR 5e-4      /* of a printed rate, as a part of it */
 #define MEAN_LINES 4         /* fewer may fit by chance */
 #define MEAN_CHANGE 1.05     /* of the rate: else it does not matter which it is */
@@ -169,7 +168,7 @@ double log_pace_error(const struct log_pace *p)
 
 void log_mean_add(struct log_mean *m, double rate, double elapsed, double tick, double step)
 {
-    if (elapsed < EXACT_TICKS * tick) {
+    if (elapsed < LOG_EXACT_TICKS * tick) {
         return;
     }
     const double units = rate * elapsed, error = units * (0.55 * tick / elapsed + RATE_ERROR);

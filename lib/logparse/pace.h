@@ -12,6 +12,7 @@
  * out a part of a step (a data loader, a log line); a wrong number or batch differs by more. */
 #define LOG_PACE_TOLERANCE 1.25
 #define LOG_PACE_MIN_LINES 5 /* gaps between lines; fewer have no pace */
+#define LOG_EXACT_TICKS 50   /* of a clock; a time of fewer is off by more than a hundredth */
 
 enum log_witness {
     LOG_WITNESS_NONE,     /* no line was measured */

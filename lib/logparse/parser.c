@@ -6,11 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/ascii.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "base/text.h"
-#include "base/vec_walk.h"
 #include "logparse/line_words.h"
 
 #define SLOW_LINE_NS 1000000
@@ -312,6 +309,20 @@ static void watch_mean(struct log_parser *p, struct log_tally *t, const struct l
     log_mean_add(&t->mean, f->rate, elapsed, pow(10, -(double)digits), f->step);
 }
 
+/* Steps that are counted anew are an epoch if this line or one before it says so. Else it may be
+ * another loop: forward passes, and then training. */
+static void note_fall(struct log_parser *p, struct log_tally *t, const struct log_values *v,
+                      const char *line, size_t len)
+{
+    if (!t->has_step || !(v->number[LOG_STEP] < t->last_step)) {
+        return;
+    }
+    if (!p->has_epoch && !log_names_epoch(p->matcher, line, len)) {
+        log_tally_end_part(t, p->n_lines);
+    }
+    p->has_epoch = false;
+}
+
 /* A line that has a throughput, or whose time has one. */
 static void take_figure(struct log_parser *p, size_t index, const struct log_values *v,
                         double total, const char *text, size_t len, struct log_figure *f)
@@ -326,6 +337,7 @@ static void take_figure(struct log_parser *p, size_t index, const struct log_val
         log_tally_reset(t); /* lines before the first number are no steps: a compilation */
     }
     const double unit = units_of_step(p, line, v, rank, t);
+    note_fall(p, t, v, text, len);
     f->steps = covered_steps(t, line, v, rank);
     f->units = covered_units(line, v, rank, f->steps, unit);
     if (line->kind != LOG_KIND_STEP) {
@@ -617,6 +629,9 @@ static void on_line(void *ctx, uint64_t number, const char *line, size_t len)
     const enum log_use use = match_line(p, line, len, rank);
     if (use == LOG_USE_COUNT) {
         log_starts_note(&p->starts, p->n_lines, line, len);
+    }
+    if (use != LOG_USE_STEP && p->n_steps + p->n_warmup > 0 && !p->has_epoch) {
+        p->has_epoch = log_names_epoch(p->matcher, line, len);
     }
     if (p->mllog == NULL) {
         check_signs(p, use, line, len);

@@ -63,8 +63,8 @@ void log_parser_read(struct log_parser *p, const char *text, size_t len);
 /* ---- in verdict.c ---- */
 
 struct log_result {
-    /* All but the series. Samples and time are those of the log; where it has no count, the
-     * smallest whole ones of log_tally_least_s whose quotient is the rate. Owned: summary_done. */
+    /* Samples and time are those of the log; where it has no count, the smallest whole ones of
+     * log_tally_least_s whose quotient is the rate. Owned: summary_done. */
     struct summary summary;
     double rate;            /* units/s, over all ranks of this replica */
     enum summary_unit unit; /* that of the rule's line, or steps where no batch is known */
@@ -72,8 +72,6 @@ struct log_result {
     const struct log_tally *tally;    /* of its first rank; borrowed; NULL: a log of MLPerf */
     uint64_t n_lines;                 /* that were measured */
     unsigned n_ranks;                 /* that printed them; 1: they name none */
-    const int64_t *step_ns;           /* of measured steps; borrowed from the parser */
-    size_t n_step_ns;
 };
 /* What its lines were taken for, and the verdict; borrowed; after log_parser_end. */
 const struct log_reading *log_parser_reading(const struct log_parser *p);
@@ -83,8 +81,6 @@ int log_parser_result(const struct log_parser *p, struct log_result *ret);
 extern const char log_why_mean[];
 /* What a log of MLPerf says, after log_parser_end; borrowed. */
 const struct mllog_result *log_parser_mlperf(const struct log_parser *p);
-/* The record of its summary, a line without its newline. Owned. */
-char *log_result_to_record(const struct log_result *r, const struct record_who *who);
 /* Why there is no result: a line with the reason, then the log's last lines.
  * Each with its newline. */
 void log_parser_explain(const struct log_parser *p, struct buf *out);

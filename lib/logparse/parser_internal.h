@@ -2,16 +2,51 @@
 #pragma once
 
 #include "logparse/lines.h"
-#include "logparse/log_metrics.h"
-#include "logparse/miss.h"
 #include "logparse/parser.h"
 #include "logparse/reading.h"
 #include "logparse/signs.h"
-#include "logparse/starts.h"
 #include "logparse/tally.h"
 
 #define MIN_RATE 1e-9 /* a run of 30 years */
 #define MAX_RATE 1e15
+
+/* starts.c: a program that starts again in the same log: the lines that were before its first step
+ * come again. An epoch repeats few lines of its own, a start most of them. Bounded memory. Pure. */
+
+#define LOG_HEAD_LINES 32
+
+struct log_head_line {
+    uint64_t key;
+    bool is_back;    /* it came again since the latest step, */
+    bool was_before; /* and before an earlier one */
+};
+struct log_starts {
+    struct log_head_line lines[LOG_HEAD_LINES]; /* before the first step; they differ */
+    unsigned n, n_steps;                        /* lines; steps, up to as many as a run has */
+    uint64_t line;                              /* where the first of them came again */
+};
+
+/* A line of which nothing was read. */
+void log_starts_note(struct log_starts *s, uint64_t number, const char *line, size_t len);
+/* A step is about to be read: the line where the program has started again; 0: it goes on. */
+uint64_t log_starts_step(struct log_starts *s);
+
+/* log_metrics.c: what lines say in addition to a rate, as metrics (core/metric_set.h): means of
+ * measured steps of what the program says of its devices, and the time of all evaluations and
+ * checkpoints. Pure. */
+
+struct log_metrics {
+    double sum[LOG_GROUP_COUNT], weight[LOG_GROUP_COUNT]; /* weight 0: no line has the group */
+    int64_t rank[LOG_GROUP_COUNT];                        /* of a time: who said it first */
+};
+
+/* The evaluations and checkpoints that a line of that rank says: they were before its stamp. */
+void log_metrics_pause(struct log_metrics *m, const struct log_values *v, int64_t rank);
+/* The rest of a measured line of so many steps; NaN: unknown. */
+void log_metrics_add(struct log_metrics *m, const struct log_values *v, double steps);
+/* The time of evaluations and checkpoints so far. */
+double log_metrics_paused_s(const struct log_metrics *m);
+void log_metrics_put(const struct log_metrics *m, struct metrics *ret);
 
 struct slots { /* by rank + 1; NULL: no line of that rank */
     VEC(struct log_tally *) list;
@@ -48,6 +83,7 @@ struct log_parser {
     uint64_t n_steps;            /* measured */
     uint64_t last_matched;       /* the last line that the rule has read; 0: none */
     bool has_ended;              /* a line of the rule's `end` was read */
+    bool has_epoch;              /* a line since the steps were counted anew names an epoch */
     bool is_part;                /* the log may stop anywhere */
     int64_t now_ns;
     uint64_t n_lines, n_matched, n_warmup, n_refused, n_given_up;

@@ -12,7 +12,6 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/vec.h"
-#include "logparse/scan.h"
 
 /* A pattern of somebody else must neither hang nor fill the memory. A good one needs a few dozen
  * steps on a line; the limits hold for the just-in-time code too. PCRE2 counts the steps of each

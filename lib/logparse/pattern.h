@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "logparse/groups.h"
 
@@ -41,3 +42,13 @@ int log_matcher_run(struct log_matcher *m, const struct log_pattern *p, const ch
 #define LOG_MATCHER_SLOTS 44
 bool log_matcher_find(struct log_matcher *m, unsigned slot, const char *pattern, const char *line,
                       size_t len, size_t from, struct log_match *ret);
+
+/* ---- scan.c: the text of a pattern, of which it understands just enough to fill groups that have
+ * no body ---- */
+
+/* The place after the character, escape or class at `at`. */
+size_t scan_item(const char *text, size_t at);
+/* Appends the pattern with a body in each group of the vocabulary that has none. */
+void scan_fill_groups(const char *text, struct buf *out);
+/* A place in the filled pattern as one in the text that was written. */
+size_t scan_written_offset(const char *text, size_t filled_offset);

@@ -4,9 +4,7 @@
 #include <errno.h>
 #include <math.h>
 
-#include "base/mem.h"
 #include "base/str.h"
-#include "base/vec_walk.h"
 #include "core/json_field.h"
 #include "core/record.h"
 #include "core/record_members.h"
@@ -174,12 +172,11 @@ int log_reading_of_json(const json_t *json, struct log_reading *ret)
     return 0;
 }
 
-enum log_verdict log_reading_verdict(const char *text, char **ret_why)
+enum log_verdict log_reading_verdict(const json_t *json, const char **ret_why)
 {
-    json_auto_t *json = text == NULL ? NULL : json_loads(text, 0, NULL);
     const char *name = json_string_value(json_object_get(json, "verdict"));
     const int v = name == NULL ? -1 : str_index(name, log_verdict_names, LOG_VERDICT_COUNT);
     const bool is_doubt = v == LOG_VERDICT_ONE_WITNESS || v == LOG_VERDICT_DOUBTFUL;
-    *ret_why = is_doubt ? xstrdup_or_null(json_string_value(json_object_get(json, "why"))) : NULL;
+    *ret_why = is_doubt ? json_string_value(json_object_get(json, "why")) : NULL;
     return v < 0 ? LOG_VERDICT_NONE : (enum log_verdict)v;
 }

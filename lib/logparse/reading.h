@@ -61,6 +61,6 @@ void log_reading_format(const struct log_reading *r, struct buf *out);
 json_t *log_reading_to_json(const struct log_reading *r);
 /* Reads what log_reading_to_json wrote; -EINVAL: it is something else. */
 int log_reading_of_json(const json_t *json, struct log_reading *ret);
-/* The verdict in the text of that JSON, None where it says nothing else. *ret_why is owned, and is
- * NULL unless the verdict is OneWitness or Doubtful. */
-enum log_verdict log_reading_verdict(const char *text, char **ret_why);
+/* The verdict in that JSON, None where it says nothing else. *ret_why is borrowed, and is NULL
+ * unless the verdict is OneWitness or Doubtful. */
+enum log_verdict log_reading_verdict(const json_t *json, const char **ret_why);

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/vec_walk.h"
 
 #define LINES_MAX 32
 #define DESCRIPTION_MAX 200
@@ -66,7 +65,7 @@ static void read_line_roles(struct diags *d, const struct place *item, struct lo
         return;
     }
     int role = 0;
-    if (read_enum(d, &place, role_names, ROLE_COUNT, NULL, &role)) {
+    if (read_enum(d, &place, role_names, ROLE_COUNT, &role)) {
         line->roles[role] = true;
     }
 }
@@ -95,7 +94,7 @@ static void read_source(struct diags *d, const struct place *item, struct log_li
     struct place place = place_get(item, "from");
     const bool is_rate = line->pattern == NULL || has_rate(line->pattern);
     int source = is_rate || line->kind == LOG_KIND_INFO ? LOG_FROM_NUMBERS : LOG_FROM_STAMPS;
-    const bool is_said = read_enum(d, &place, source_names, COUNT_OF(source_names), NULL, &source);
+    const bool is_said = read_enum(d, &place, source_names, COUNT_OF(source_names), &source);
     line->source = (enum log_source)source;
     if (is_said && source == LOG_FROM_NUMBERS && !is_rate) {
         reader_complain(d, &place, "add a group such as (?<rate>), or write TimeStamps",

@@ -9,7 +9,7 @@
 
 #include "base/vec.h"
 #include "core/record.h"
-#include "core/role.h"
+#include "core/replica.h"
 #include "doc/reader.h"
 #include "logparse/pattern.h"
 

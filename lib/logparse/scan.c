@@ -1,10 +1,8 @@
-/* See scan.h. */
-#include "logparse/scan.h"
+/* See pattern.h. */
+#include "logparse/pattern.h"
 
 #include <string.h>
 
-#include "base/ascii.h"
-#include "base/mem.h"
 #include "base/str.h"
 #include "logparse/groups.h"
 

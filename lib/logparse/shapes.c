@@ -4,10 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/ascii.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "base/vec_walk.h"
 #include "logparse/lines.h"
 #include "logparse/line_words.h"
 

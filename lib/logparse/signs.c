@@ -5,12 +5,9 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/str.h"
-#include "base/vec_walk.h"
 #include "doc/embedded.h"
 #include "doc/reader.h"
 #include "logparse/lines.h"
-#include "logparse/miss.h"
 #include "logparse/pattern.h"
 
 extern const struct embedded log_signs_text[]; /* made of signs.yaml by embed.py */

@@ -1,9 +1,8 @@
-/* See starts.h. */
-#include "logparse/starts.h"
+/* See parser_internal.h. */
+#include "logparse/parser_internal.h"
 
 #include <string.h>
 
-#include "base/ascii.h"
 #include "base/str.h"
 
 #define LEAST_LETTERS 8
@@ -33,33 +32,31 @@ static uint64_t key_of(const char *line, size_t len)
 void log_starts_note(struct log_starts *s, uint64_t number, const char *line, size_t len)
 {
     const uint64_t key = key_of(line, len);
-    unsigned i = 0;
-    while (i < s->n && s->keys[i] != key) {
-        i++;
-    }
-    if (key == 0 || i == LOG_HEAD_LINES) {
-        return;
-    }
-    if (s->n_steps == 0) {
-        s->keys[i] = key;
-        s->n += i == s->n;
-        s->head |= 1U << i;
-    } else if (i < s->n) {
-        s->back |= s->head & 1U << i;
-        s->line = (s->head & ((1U << i) - 1)) == 0 ? number : s->line;
+    struct log_head_line *known = array_find(s->lines, s->n, it, it->key == key);
+    if (known != NULL && s->n_steps > 0) {
+        known->is_back = true;
+        s->line = known == s->lines ? number : s->line;
+    } else if (known == NULL && s->n_steps == 0 && key != 0 && s->n < LOG_HEAD_LINES) {
+        s->lines[s->n++].key = key;
     }
 }
 
 uint64_t log_starts_step(struct log_starts *s)
 {
-    const uint32_t back = s->back, first = s->head & (~s->head + 1);
-    const int n = __builtin_popcount(back), all = __builtin_popcount(s->head);
-    s->back = 0;
-    if (s->n_steps < LEAST_STEPS) {
-        s->n_steps++;
-        s->head &= ~(back & s->once);
-        s->once |= back;
-        return 0;
+    const bool is_early = s->n_steps<LEAST_STEPS, has_first = s->n> 0 && s->lines[0].is_back;
+    unsigned n_back = 0, n = 0;
+    for (unsigned i = 0; i < s->n; i++) {
+        struct log_head_line line = s->lines[i];
+        const bool is_of_each_step = is_early && line.is_back && line.was_before;
+        n_back += line.is_back;
+        line.was_before |= line.is_back;
+        line.is_back = false;
+        if (!is_of_each_step) {
+            s->lines[n++] = line;
+        }
     }
-    return n >= LEAST_HEAD && 2 * n >= all && (back & first) != 0 ? s->line : 0;
+    const bool is_start = has_first && n_back >= LEAST_HEAD && 2 * n_back >= s->n;
+    s->n = n;
+    s->n_steps += is_early;
+    return is_start && !is_early ? s->line : 0;
 }

@@ -6,10 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/ascii.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "base/vec_walk.h"
 #include "logparse/shapes.h"
 #include "logparse/line_words.h"
 
@@ -341,13 +339,14 @@ static void read_group(struct output *o, const struct shape *g)
     }
 }
 
-/* The surest meaning, the largest group and the last line come first. */
+/* The surest meaning, the largest group and the last line come first: a bar of the data has it/s
+ * where that of training has s/it. */
 static int compare(const void *a, const void *b)
 {
     const struct candidate *x = a, *y = b;
     return x->score != y->score                  ? (x->score < y->score ? 1 : -1)
-           : x->meaning != y->meaning            ? (x->meaning > y->meaning ? 1 : -1)
            : x->group->n != y->group->n          ? (x->group->n < y->group->n ? 1 : -1)
+           : x->meaning != y->meaning            ? (x->meaning > y->meaning ? 1 : -1)
            : x->group->number < y->group->number ? 1
                                                  : -1;
 }
@@ -456,14 +455,14 @@ static int choose(const struct output *o, const char *text, size_t len,
             buf_puts(out, buf_cstr(&rule));
             return 0;
         }
-        if (r == -EBADMSG && str_eq(guess.why, log_why_mean) && ret->doubt == NULL) {
-            ret->number = c->group->number;
-            ret->doubt = "it is the mean since the start; the rate between two lines is not in it";
-        }
         is_contradicted = is_contradicted || (r == -EBADMSG && !is_doubtful);
-        if (is_doubtful && ret->doubt == NULL) {
+        if ((r == -EBADMSG || is_doubtful) && ret->doubt[0] == '\0') {
             ret->number = c->group->number;
-            ret->doubt = c->meaning->doubt;
+            text_put(ret->doubt, sizeof(ret->doubt), "%s",
+                     is_doubtful                       ? c->meaning->doubt
+                     : str_eq(guess.why, log_why_mean) ? "it is the mean since the start; the rate "
+                                                         "between two lines is not in it"
+                                                       : guess.why);
         }
     }
     return -ENOENT;
@@ -589,8 +588,8 @@ static void put_suggestion(const char *text, size_t len, const struct log_parser
         buf_puts(out, "a rule for such lines could be (it reads ");
         put_found(&s.guess, out);
         buf_printf(out, " of this output); write in the system:\n  log: %s\n", buf_cstr(&rule));
-    } else if (s.doubt != NULL) {
-        buf_printf(out, "line %llu of the output seems to have a rate, but %s\n",
+    } else if (s.doubt[0] != '\0') {
+        buf_printf(out, "line %llu of the output seems to have a figure, but %s\n",
                    (unsigned long long)s.number, s.doubt);
     }
     if (rule.len == 0 && !is_known && is_unread(text, len, who)) {

@@ -8,12 +8,12 @@
 
 #include "base/buf.h"
 #include "logparse/guess.h"
-#include "logparse/miss.h"
+#include "logparse/lines.h"
 
 struct log_suggestion {
     uint64_t number;        /* the line's, from 1 */
     struct log_guess guess; /* what the rule makes of the output; its `rule` is NULL */
-    const char *doubt; /* with -ENOENT: why line `number` has no rule; NULL if no line seems to */
+    char doubt[256]; /* with -ENOENT: why line `number` has no rule; "" if no line seems to */
 };
 /* Each suggested rule begins with this. */
 #define LOG_SUGGESTED "{lines: [{kind: Step, "

@@ -7,6 +7,7 @@
 #define NS_PER_S 1e9
 #define DAY_NS (INT64_C(86400) * 1000000000)
 #define CLOCK_SET_S 1 /* a clock that is set goes back by less */
+#define LONG_GAP 3    /* medians; a longer gap has other work in it */
 
 void log_tally_done(struct log_tally *t)
 {
@@ -117,6 +118,27 @@ static void keep_steps(struct log_tally *t, double steps, double step_s)
     }
 }
 
+/* Its lines have rates, or times between them. */
+static struct log_part whole_of(const struct log_tally *t)
+{
+    return (struct log_part){t->n, t->weight + t->stamped_units, t->weighted_s + t->stamped_s};
+}
+
+double log_tally_part_rate(const struct log_tally *t)
+{
+    const struct log_part all = whole_of(t), old = t->before;
+    return all.n - old.n < LOG_PACE_MIN_LINES ? NAN : (all.units - old.units) / (all.s - old.s);
+}
+
+void log_tally_end_part(struct log_tally *t, uint64_t line)
+{
+    const double rate = log_tally_part_rate(t);
+    t->least_part = t->anew == 0 ? rate : fmin(t->least_part, rate);
+    t->most_part = t->anew == 0 ? rate : fmax(t->most_part, rate);
+    t->before = whole_of(t);
+    t->anew = line;
+}
+
 static void add_rate(struct log_tally *t, const struct log_line_rule *line,
                      const struct log_figure *f)
 {
@@ -148,6 +170,7 @@ static void add_stamped(struct log_tally *t, const struct log_line_rule *line,
                         const struct log_figure *f)
 {
     const double between_s = (double)(f->t_ns - t->last_ns) / NS_PER_S;
+    t->has_fraction = t->has_fraction || f->t_ns % INT64_C(1000000000) != 0;
     if (!t->has_first || between_s < -CLOCK_SET_S) {
         begin(t, f);
         return;
@@ -213,13 +236,28 @@ double log_tally_least_s(const struct log_tally *t)
     return fmax(isnan(t->steps_s) ? between_s : t->steps_s, 1);
 }
 
+/* Of gaps, the mean of those that have nothing else in them, if the clock is good enough for it. */
+static double median_rate(const struct log_tally *t, bool is_stamped)
+{
+    const double median = log_median(t->rates.items, t->rates.len),
+                 tick_s = t->has_fraction ? 1e-3 : 1;
+    double n = 0, s = 0;
+    vec_each (const double, rate, &t->rates) {
+        const bool is_short = *rate > median / LONG_GAP;
+        n += is_short;
+        s += is_short ? 1 / *rate : 0;
+    }
+    const bool is_fine = t->stamped_s >= LOG_EXACT_TICKS * tick_s * (double)t->n;
+    return !is_stamped ? median : is_fine ? n / s : t->stamped_units / t->stamped_s;
+}
+
 double log_tally_rate(const struct log_tally *t, const struct log_line_rule *line)
 {
     const bool is_stamped = line->source == LOG_FROM_STAMPS;
     if (t->n == 0 || (is_stamped && !(t->stamped_s > 0))) {
         return NAN;
     }
-    return line->aggregate == LOG_MEDIAN ? log_median(t->rates.items, t->rates.len)
+    return line->aggregate == LOG_MEDIAN ? median_rate(t, is_stamped)
            : line->aggregate == LOG_LAST ? t->last_rate
            : line->aggregate == LOG_MAX  ? t->max_rate
            : is_stamped                  ? t->stamped_units / t->stamped_s

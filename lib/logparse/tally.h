@@ -41,6 +41,13 @@ struct log_tally {
     double seen_paused_s; /* log_figure.paused_s of the latest line */
     bool has_first;
     double stamped_s, stamped_units; /* between lines whose clock went on; NaN: unknown */
+    bool has_fraction;               /* some of its times are no whole seconds */
+    uint64_t anew; /* the line where its latest part begins: its numbers fall; 0: it has one part */
+    struct log_part {
+        uint64_t n; /* lines */
+        double units, s;
+    } before;                     /* all parts before that one */
+    double least_part, most_part; /* rates of these parts; NaN: they have few lines */
     struct log_pace pace;
     struct log_mean mean;
     double pace_paused_s; /* log_figure.paused_s of the latest line of the pace */
@@ -63,7 +70,12 @@ bool log_tally_is_warmup(const struct log_tally *t, const struct log_skip *skip)
 void log_tally_skip(struct log_tally *t, const struct log_figure *f);
 void log_tally_add(struct log_tally *t, const struct log_line_rule *line,
                    const struct log_figure *f);
-/* Units/s; NaN: no line, or no time between lines. */
+/* Another part begins at this line. */
+void log_tally_end_part(struct log_tally *t, uint64_t line);
+/* NaN: the latest part has too few lines. */
+double log_tally_part_rate(const struct log_tally *t);
+/* Units/s; NaN: no line, or no time between lines. Median by time stamps is the mean of the gaps
+ * without those that are three times as long as the median: they have other work in them. */
 double log_tally_rate(const struct log_tally *t, const struct log_line_rule *line);
 /* How long the measured lines took, by their steps' own times, else by the times of the lines; at
  * least a second, because a short time has few digits. */

@@ -4,8 +4,7 @@
 #include <errno.h>
 #include <math.h>
 
-#include "base/ascii.h"
-#include "base/vec_walk.h"
+#include "base/str.h"
 #include "logparse/line_words.h"
 
 #define NS_PER_S 1e9

@@ -7,7 +7,6 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "base/vec_walk.h"
 
 /* What the sum over the ranks is multiplied with. */
 static double factor_of(const struct log_parser *p, const struct log_line_rule *line,
@@ -67,8 +66,6 @@ static bool add_up(const struct log_parser *p, size_t index, struct log_result *
         .tally = first,
         .n_lines = n_lines,
         .n_ranks = n,
-        .step_ns = first->step_ns.items,
-        .n_step_ns = first->step_ns.len,
     };
     const bool is_counted =
         put_rate(&ret->summary, ret->rate, units * factor, log_tally_least_s(first));
@@ -113,6 +110,9 @@ static void complete(const struct log_parser *p, const struct evaluations *evalu
     if (evaluations->n > 0) {
         s->evaluations = xnew(struct evaluations);
         *s->evaluations = *evaluations;
+    }
+    if (r->tally != NULL) {
+        summary_set_series(s, r->tally->step_ns.items, r->tally->step_ns.len);
     }
 }
 
@@ -305,6 +305,20 @@ static void heed_end(struct log_parser *p, const struct log_tally *t)
     }
 }
 
+/* Parts that no line calls epochs may be other loops: their mean would be no figure. */
+static void heed_parts(struct log_parser *p, const struct log_tally *t)
+{
+    const double last = log_tally_part_rate(t);
+    const double least = fmin(t->least_part, last), most = fmax(t->most_part, last);
+    if (t->anew > 0 && most > LOG_PACE_TOLERANCE * least) {
+        decide(&p->reading, LOG_VERDICT_WITHHELD,
+               xasprintf("line %llu: the steps are counted anew, and no line names an epoch: %.6g "
+                         "%s/s in the slowest part, and %.6g in the fastest; give a file of one of "
+                         "them, or name what is before it as the rule's 'restart'",
+                         (unsigned long long)t->anew, least, p->reading.unit, most));
+    }
+}
+
 /* The program was started several times in this log: the figure is of the last run, if the others
  * were as fast. */
 static void heed_starts(struct log_parser *p)
@@ -366,6 +380,7 @@ void log_conclude(struct log_parser *p)
     heed_mean(p, &result);
     heed_product(p, result.line);
     heed_end(p, result.tally);
+    heed_parts(p, result.tally);
     heed_starts(p);
     heed_sign(p);
 }
@@ -378,14 +393,6 @@ const struct log_reading *log_parser_reading(const struct log_parser *p)
 const struct mllog_result *log_parser_mlperf(const struct log_parser *p)
 {
     return &p->mlperf;
-}
-
-char *log_result_to_record(const struct log_result *r, const struct record_who *who)
-{
-    struct buf out = BUF_INIT;
-    record_write_summary(&out, who, &r->summary, r->step_ns, r->n_step_ns);
-    out.data[out.len - 1] = '\0'; /* without its newline, as other summaries are kept */
-    return buf_take(&out);
 }
 
 /* ---- no result ---- */

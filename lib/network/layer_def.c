@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "base/str.h"
-#include "base/vec_walk.h"
+#include "base/vec.h"
 
 /* VGG16 as PaddlePaddle's benchmark/cluster/vgg16/vgg16_fluid.py trained it on CIFAR-10 (with FC
  * 512): BN and ReLU after each convolution, dropout after all but the last of a stack. */

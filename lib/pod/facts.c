@@ -6,8 +6,8 @@
 #include "base/mem.h"
 #include "base/parse.h"
 #include "base/str.h"
-#include "base/vec_walk.h"
-#include "core/fact_texts.h"
+#include "base/vec.h"
+#include "core/json_field.h"
 
 /* ---- which container counts ---- */
 

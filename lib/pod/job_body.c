@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "core/fact_texts.h"
+#include "core/json_field.h"
 #include "doc/json_path.h"
 #include "doc/json_pointer.h"
 #include "pod/body.h"

@@ -9,6 +9,7 @@
 #include <jansson.h>
 
 #include "base/err.h"
+#include "base/texts.h"
 #include "core/replica.h"
 #include "spec/log_rule.h"
 #include "spec/run_def.h"
@@ -62,3 +63,14 @@ int replica_spec_build(const struct run_def *def, const struct replica_id *id,
                        const struct gang_addresses *addresses, struct replica_spec *ret,
                        struct err *err);
 void replica_spec_done(struct replica_spec *spec);
+
+/* "$(NAME)" in commands, arguments and environments, exactly as Kubernetes expands it: "$$" is a
+ * dollar, so "$$(NAME)" stays; a name that is not set stays; so does an unfinished "$(". Pure. */
+
+/* Sets a variable in a list of "NAME=value", which has each name once; a value that it had goes. */
+void expand_env_set(struct texts *env, const char *name, const char *value);
+
+/* The text with the variables of such a list. Owned. */
+char *expand(const char *text, const struct texts *env);
+/* The text that expand() turns into this one. Owned. */
+char *expand_escape(const char *text);

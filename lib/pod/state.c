@@ -7,9 +7,6 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "base/text.h"
-#include "core/environment.h"
-#include "core/summary.h"
 
 static void fail(struct pod_state *s, enum failure_class failure)
 {
@@ -77,12 +74,8 @@ static void keep_line(struct pod_state *s, const struct replica_id *id, struct l
     const bool is_its = record.who.role == id->role && record.who.index == id->index &&
                         record.who.attempt == id->attempt.number;
     if (is_its && record.type == RECORD_SUMMARY) {
-        free(s->summary_line);
-        s->summary_line = xstrndup(line, len);
-        s->summary_fault = summary_fault(&record.summary);
-        free(s->noise);
-        s->noise = xnew(struct noise);
-        *s->noise = record.summary.noise;
+        summary_free(s->summary);
+        s->summary = summary_copy(&record.summary);
     } else if (is_its && record.type == RECORD_ERROR) {
         free(words->error);
         words->error = xstrdup(record.error.message);
@@ -417,19 +410,12 @@ void pod_state_read(const struct pod_facts *pod, const struct replica_id *id, st
 
 void pod_state_done(struct pod_state *state)
 {
-    free(state->summary_line);
-    state->summary_line = NULL;
-    free(state->noise);
-    state->noise = NULL;
+    summary_free(state->summary);
+    state->summary = NULL;
     free(state->image_id);
     state->image_id = NULL;
     free(state->node);
     state->node = NULL;
     free(state->message);
     state->message = NULL;
-}
-
-char *pod_state_environment(const struct pod_state *state, const char *environment_json)
-{
-    return environment_add(environment_json, state->node, state->image_id);
 }

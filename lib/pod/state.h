@@ -35,16 +35,14 @@ struct pod_state {
     /* it ran when its node became NotReady, which may look the same as a node that is gone;
      * `message` says so */
     bool is_node_lost;
-    bool is_deleted;    /* it ended so; benchd deletes those only that it no longer observes */
-    bool is_simulated;  /* it started without a container: a fake node answered */
-    char ip[48];        /* "" until it has one */
-    char *message;      /* why it failed or waits, or that it left a damaged record, for a
+    bool is_deleted;         /* it ended so; benchd deletes those only that it no longer observes */
+    bool is_simulated;       /* it started without a container: a fake node answered */
+    char ip[48];             /* "" until it has one */
+    char *message;           /* why it failed or waits, or that it left a damaged record, for a
                                   person; owned; NULL: all is well, as of nearly all */
-    char *image_id;     /* of its container: the digest that ran; owned; NULL: not known */
-    char *node;         /* where it was scheduled; owned; NULL: nowhere yet */
-    char *summary_line; /* owned; NULL: none */
-    const char *summary_fault; /* of summary_line (core/summary.h); static; NULL: none */
-    struct noise *noise;       /* of summary_line, owned; NULL: none */
+    char *image_id;          /* of its container: the digest that ran; owned; NULL: not known */
+    char *node;              /* where it was scheduled; owned; NULL: nowhere yet */
+    struct summary *summary; /* owned; NULL: none */
     bool has_blamed;
     enum role blamed_role;
     uint32_t blamed_index;
@@ -56,10 +54,6 @@ void pod_state_read(const struct pod_facts *pod, const struct replica_id *id,
 void pod_state_done(struct pod_state *state);
 /* "" if all is well. Borrowed. */
 const char *pod_state_message(const struct pod_state *state);
-/* One line of at most 511 bytes, see base/text.h; "" takes the last one away. */
+/* One line of at most 511 bytes, see base/str.h; "" takes the last one away. */
 void pod_state_say(struct pod_state *state, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
-
-/* The environment of the replica's start record (NULL: none came) with what only the cluster knows:
- * `image_id` and `node`. Owned; NULL if nothing is known. */
-char *pod_state_environment(const struct pod_state *state, const char *environment_json);

@@ -5,8 +5,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "base/text.h"
-#include "core/fact_texts.h"
+#include "core/json_field.h"
 #include "pod/body.h"
 #include "pod/facts.h"
 

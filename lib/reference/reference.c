@@ -4,10 +4,8 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "base/mem.h"
 #include "base/parse.h"
 #include "base/str.h"
-#include "base/vec_walk.h"
 
 #define MAX_DECIMALS 12
 /* Printed numbers are decimal, doubles are not: 1.005 may be just below its tie. */

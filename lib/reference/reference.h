@@ -42,7 +42,7 @@ enum reference_figure {
 };
 #define REFERENCE_FIGURE_COUNT 5
 /* Which figure of a run is the same quantity as the values of a table. The report has a row for
- * each: what the run's figure is (report/reference_quantity.c). */
+ * each: what the run's figure is (report/reference_join.c). */
 enum reference_quantity {
     REFERENCE_NO_QUANTITY, /* no figure of a run is */
     REFERENCE_RATE,        /* the throughput, or a bus bandwidth: by the unit */

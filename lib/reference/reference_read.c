@@ -6,7 +6,6 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "base/vec_walk.h"
 #include "doc/reader.h"
 #include "reference/reference.h"
 

@@ -1,10 +1,11 @@
-/* Charts as data: what is to be drawn, before any pixel. charts.h makes them from a result,
- * chart_svg.h draws them. All strings are owned. */
+/* Charts as data: what is to be drawn, before any pixel. charts.c makes them from a result,
+ * chart_svg draws them. All strings are owned. Pure. */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/buf.h"
 #include "base/vec.h"
 
 #define CHART_MAX_SERIES 8 /* colours and shapes that can be distinguished */
@@ -12,13 +13,12 @@
 enum chart_unit {
     CHART_NUMBER,  /* 263.3 */
     CHART_PERCENT, /* a ratio, shown as 72.4% */
-    CHART_CHANGE,  /* a ratio to 1, shown as -2.1% */
 };
 
-/* A value, at an x of a line or of a series in a row. */
+/* A value, at an x of a line or in a row. */
 struct chart_mark {
     double x;        /* of a line */
-    unsigned series; /* of a row: index into dot_chart.series */
+    unsigned series; /* of a row: index into chart.names */
     double value;
     double low, high; /* its 95% interval; NaN: none */
     double ideal;     /* of a line; NaN: not known */
@@ -29,59 +29,48 @@ struct chart_mark {
 struct chart_series {
     char *name;                   /* "2 pservers, 4 trainers" */
     VEC(struct chart_mark) marks; /* of a line by x */
+    double whole;                 /* of bars: marked with a line; NaN: not known */
 };
 
-/* y over x, a line a series. */
-struct line_chart {
-    char *y_title;
-    enum chart_unit y_unit;
-    VEC(char *) x_names; /* x is an index into these; empty: x is a number */
-    VEC(struct chart_series) series;
-    size_t n_left_out; /* series that would be too many */
-    bool x_is_time;    /* x begins at 0, and marks stay where they are */
-    double reference;  /* a line at this y; NaN: none */
-};
-
-/* A row a point, values along x. */
-struct dot_chart {
-    enum chart_unit unit;
-    VEC(char *) series; /* one: no legend; of more, those with a dot */
-    VEC(struct chart_series) rows;
-    double reference; /* a line at this x; NaN: none */
-};
-
-/* A row a point, parts of a whole after each other. */
-struct bar_chart {
-    VEC(char *) parts; /* at most CHART_MAX_SERIES */
-    VEC(struct bar_row {
-        char *name;
-        double parts[CHART_MAX_SERIES];
-        double whole; /* marked with a line; NaN: not known */
-    })
-    rows;
-    const char *subtitle; /* static */
-    char *missing;        /* a sentence: which points have no row; NULL: none */
-};
-
-/* The course of the time of a step, small. */
-struct spark {
-    char *name, *text;
-    VEC(double) values; /* ms a step; the means of neighbours where there are many steps */
-    unsigned n_steps, steps_each; /* of all values; of each but the last */
-};
-
-/* Any of them. */
 struct chart {
-    enum chart_kind { CHART_NONE, CHART_LINES, CHART_DOTS, CHART_BARS, CHART_SPARK } kind;
-    const char *id; /* a word, unique in a page; static; a spark has none of these three */
-    char *title, *x_title;
-    union {
-        struct line_chart lines;
-        struct dot_chart dots;
-        struct bar_chart bars;
-        struct spark spark;
-    };
+    enum chart_kind {
+        CHART_NONE,
+        CHART_LINES, /* y over x, a line a series */
+        CHART_DOTS,  /* a row a series, values along x */
+        CHART_BARS,  /* a row a series, parts of a whole after each other */
+    } kind;
+    const char *id; /* a word, unique in a page; static */
+    char *title, *subtitle, *x_title;
+    enum chart_unit unit;            /* of values */
+    VEC(struct chart_series) series; /* at most CHART_MAX_SERIES lines */
+    /* Of lines: x is an index into these; empty: it is a number. Of rows: what marks are, at most
+     * CHART_MAX_SERIES; of one, dots have no legend. */
+    VEC(char *) names;
+    double reference; /* a line at this value; NaN: none */
+    bool x_is_time;   /* of lines: x begins at 0, and marks stay where they are */
+    char *missing;    /* a sentence: what it does not show; NULL: nothing */
 };
 
 void chart_done(struct chart *c);
 void chart_series_done(struct chart_series *s);
+
+/* From values to pixels, and where its ticks are (chart_svg.c). */
+struct chart_axis {
+    double low, high; /* the values at its ends, high > low */
+    double step;      /* between ticks: 1, 2 or 5 times a power of ten */
+    double from_px, to_px;
+};
+
+/* Holds low..high, ends at ticks, and has about n_ticks of them. Values may be equal. */
+struct chart_axis chart_axis_nice(double low, double high, unsigned n_ticks, double from_px,
+                                  double to_px);
+double chart_axis_px(const struct chart_axis *a, double value);
+/* Ticks are low, low + step, ..., high. */
+size_t chart_axis_n_ticks(const struct chart_axis *a);
+double chart_axis_tick(const struct chart_axis *a, size_t i);
+
+/* As SVG (chart_svg.c). `is_file`: a document of its own, with its style; else an element of an
+ * HTML page. Colours come from classes: s0 to s7 for series; chart_style (style.h) has them for
+ * light and dark. A series differs by its shape, too. Each mark says what it is in a <title>,
+ * which browsers show under the pointer and screen readers read. */
+void chart_svg(const struct chart *c, bool is_file, struct buf *out);

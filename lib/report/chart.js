@@ -28,7 +28,6 @@
     shown = chart;
     chart.at = i;
     mark.e.classList.add('at');
-    if (mark.e === chart.dot) chart.dot.setAttribute('transform', `translate(${mark.x} ${mark.y})`);
     tip.textContent = mark.text;
     tip.hidden = false;
     const box = chart.svg.getBoundingClientRect(), scale = box.width / chart.width, width = document.documentElement.clientWidth;
@@ -74,32 +73,10 @@
     });
   }
 
-  // The steps of a replica as a line, without axes: a dot goes from one to the next.
-  function stepsOf(svg, path, dot) {
-    const {height} = svg.viewBox.baseVal, [most, steps, each] = ['ms', 'steps', 'each'].map(name => Number(path.dataset[name]));
-    return [...path.getAttribute('d').matchAll(/[ML]([-\d.]+) ([-\d.]+)/g)].map((match, i) => {
-      const [x, y] = match.slice(1).map(Number), ms = most * (height - 2 - y) / (height - 4), last = Math.min((i + 1) * each, steps);
-      const which = each === 1 ? `step ${i + 1}` : `steps ${i * each + 1} to ${last}, mean`;
-      return {e: dot, text: `${which}: ${ms.toPrecision(3)} ms`, x, y, box: [x, 0, 0, height]};
-    });
-  }
-
-  function dotOf(svg) {
-    const dot = svg.appendChild(document.createElementNS(svg.namespaceURI, 'circle'));
-    dot.setAttribute('r', 2.5);
-    dot.setAttribute('class', 's0 dot');
-    return dot;
-  }
-
   function begin(svg) {
-    const title = svg.querySelector('title'), path = svg.querySelector('path[data-ms]');
+    const title = svg.querySelector('title');
     if (!title) return;
-    const dot = path && dotOf(svg), chart = {svg, dot, width: svg.viewBox.baseVal.width, at: -1};
-    chart.marks = path ? stepsOf(svg, path, dot) : marksOf(svg);
-    if (path) {
-      svg.setAttribute('aria-label', title.textContent);
-      title.remove();
-    }
+    const chart = {svg, width: svg.viewBox.baseVal.width, at: -1, marks: marksOf(svg)};
     const box = document.createElement('div');
     box.className = 'chart';
     box.tabIndex = 0;

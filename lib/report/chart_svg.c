@@ -1,11 +1,8 @@
-/* See chart_svg.h. */
-#include "report/chart_svg.h"
+/* See chart.h. */
+#include "report/chart.h"
 
 #include <math.h>
 
-#include "base/vec_sorted.h"
-#include "base/vec_walk.h"
-#include "report/chart_axis.h"
 #include "report/style.h"
 #include "report/table.h"
 #include "report/terminal.h"
@@ -18,16 +15,57 @@
 #define LEFT_PX 50.0     /* numbers of the y axis */
 #define PLOT_PX 190.0    /* height of a line chart's plot */
 #define ROW_PX 17.0      /* of dots, bars and legends */
-#define STACKED_PX 30.0  /* of a row that has its name above it */
+#define NAME_PX 13.0     /* of the name above a row */
 #define CHAR_PX 6.2      /* of the text, on average */
 #define MARK_PX 3.6      /* half of a mark */
-#define MAX_BESIDE 24    /* characters of a name next to its row */
 #define MAX_LINE 48      /* characters of a line */
 #define LEGEND_PX 24.0   /* where its texts begin */
 #define AXIS_END_PX 22.0 /* from the end of a row to the edge: half of the last number */
-#define NARROW_PX 200.0  /* a plot with room for fewer numbers */
 #define DODGE_PX 8.0     /* between marks that would lie on each other: a whole mark */
 #define ASIDE_PX 20.0    /* the furthest that a mark goes aside, within the padding of the frame */
+
+/* ---- axes ---- */
+
+static double nice_step(double span, unsigned n_ticks)
+{
+    const double raw = span / n_ticks, power = pow(10, floor(log10(raw)));
+    const double factor = raw / power;
+    return (factor <= 1 ? 1 : factor <= 2 ? 2 : factor <= 5 ? 5 : 10) * power;
+}
+
+struct chart_axis chart_axis_nice(double low, double high, unsigned n_ticks, double from_px,
+                                  double to_px)
+{
+    if (!(high > low)) { /* one value: something to both sides of it */
+        const double margin = low == 0 ? 1 : fabs(low) / 2;
+        high = low + margin;
+        low -= margin;
+    }
+    const double step = nice_step(high - low, n_ticks);
+    const double slack = step * 1e-9; /* of a value that is a tick but for rounding */
+    return (struct chart_axis){
+        .low = step * floor((low + slack) / step),
+        .high = step * ceil((high - slack) / step),
+        .step = step,
+        .from_px = from_px,
+        .to_px = to_px,
+    };
+}
+
+double chart_axis_px(const struct chart_axis *a, double value)
+{
+    return a->from_px + (value - a->low) / (a->high - a->low) * (a->to_px - a->from_px);
+}
+
+size_t chart_axis_n_ticks(const struct chart_axis *a)
+{
+    return (size_t)lround((a->high - a->low) / a->step) + 1;
+}
+
+double chart_axis_tick(const struct chart_axis *a, size_t i)
+{
+    return a->low + (double)i * a->step;
+}
 
 /* ---- pieces ---- */
 
@@ -97,15 +135,8 @@ static void put_name(struct buf *out, double x, double y, const char *classes, c
 
 static void format_value(double value, enum chart_unit unit, struct buf *out)
 {
-    /* A tick is a whole percentage, but for rounding. */
-    const double change = round(1e4 * (value - 1)) / 100;
-    if (unit == CHART_NUMBER) {
-        buf_printf(out, "%.10g", value);
-    } else if (unit == CHART_PERCENT) {
-        buf_printf(out, "%.10g%%", 100 * value);
-    } else {
-        buf_printf(out, change == 0 ? "%.10g%%" : "%+.10g%%", change == 0 ? 0 : change);
-    }
+    const bool is_percent = unit == CHART_PERCENT;
+    buf_printf(out, is_percent ? "%.10g%%" : "%.10g", is_percent ? 100 * value : value);
 }
 
 /* Shapes in turn; the second four are hollow, so that eight series differ without colour. */
@@ -172,7 +203,7 @@ static void widen(double value, double *low, double *high)
 /* ---- lines ---- */
 
 struct line_plot {
-    const struct line_chart *chart;
+    const struct chart *chart;
     struct chart_axis x, y;
     double bottom_px;
     double dodge_px; /* from a series to the next */
@@ -183,7 +214,7 @@ struct x_values {
     VEC(double) list; /* owned */
 };
 
-static struct x_values x_values_of(const struct line_chart *c)
+static struct x_values x_values_of(const struct chart *c)
 {
     struct x_values values = {0};
     vec_each (struct chart_series, s, &c->series) {
@@ -199,7 +230,7 @@ static struct x_values x_values_of(const struct line_chart *c)
 
 /* Lines with the same x are side by side, so that marks and intervals do not hide each other; a
  * whole mark, where it does not reach into the next x. */
-static double dodge_of(const struct line_chart *c, const struct chart_axis *x)
+static double dodge_of(const struct chart *c, const struct chart_axis *x)
 {
     const double n_steps = (double)c->series.len - 1;
     if (n_steps < 1 || c->x_is_time) {
@@ -216,7 +247,7 @@ static double dodge_of(const struct line_chart *c, const struct chart_axis *x)
     return fmin(fmin(DODGE_PX, 2 * ASIDE_PX / n_steps), fmax(gap_px / (n_steps + 1), 3));
 }
 
-static struct line_plot line_plot_of(const struct line_chart *c)
+static struct line_plot line_plot_of(const struct chart *c)
 {
     double x_low = INFINITY, x_high = -INFINITY, y_low = 0, y_high = -INFINITY;
     widen(c->reference, &y_low, &y_high);
@@ -249,7 +280,7 @@ static void put_y_axis(struct buf *out, const struct line_plot *p)
     for (size_t i = 0; i < chart_axis_n_ticks(&p->y); i++) {
         const double value = chart_axis_tick(&p->y, i), y = chart_axis_px(&p->y, value);
         _cleanup_(buf_done) struct buf text = BUF_INIT;
-        format_value(value, p->chart->y_unit, &text);
+        format_value(value, p->chart->unit, &text);
         put_line(out, LEFT_PX, y, WIDTH_PX - RIGHT_PX, y, "g");
         put_text(out, LEFT_PX - 6, y + 4, "n e", buf_cstr(&text));
     }
@@ -267,8 +298,8 @@ static void put_x_axis(struct buf *out, const struct line_plot *p)
     for (size_t i = 0; i < values.list.len; i++) {
         const double value = values.list.items[i], px = chart_axis_px(&p->x, value);
         _cleanup_(buf_done) struct buf text = BUF_INIT;
-        if (p->chart->x_names.len > 0) {
-            buf_puts(&text, p->chart->x_names.items[(size_t)value]);
+        if (p->chart->names.len > 0) {
+            buf_puts(&text, p->chart->names.items[(size_t)value]);
         } else {
             buf_printf(&text, "%.10g", value);
         }
@@ -331,15 +362,14 @@ static void put_series(struct buf *out, const struct line_plot *p, size_t i)
     }
 }
 
-static void put_lines(const struct chart *chart, bool is_file, struct buf *out)
+static void put_lines(const struct chart *c, bool is_file, struct buf *out)
 {
-    const struct line_chart *c = &chart->lines;
     const struct line_plot p = line_plot_of(c);
     const bool has_legend = c->series.len > 1;
     const bool with_ideal = vec_any(&c->series, s, has_ideal(s));
     const size_t n_rows = (has_legend ? c->series.len : 0) + (with_ideal ? 1 : 0);
     double y = p.bottom_px + 34;
-    put_open(out, chart, y + ROW_PX * (double)n_rows + 8, is_file);
+    put_open(out, c, y + ROW_PX * (double)n_rows + 8, is_file);
     put_y_axis(out, &p);
     put_x_axis(out, &p);
     if (isfinite(c->reference)) {
@@ -349,7 +379,7 @@ static void put_lines(const struct chart *chart, bool is_file, struct buf *out)
     for (size_t i = 0; i < c->series.len; i++) {
         put_series(out, &p, i);
     }
-    put_text(out, (LEFT_PX + WIDTH_PX - RIGHT_PX) / 2, y, "n m", chart->x_title);
+    put_text(out, (LEFT_PX + WIDTH_PX - RIGHT_PX) / 2, y, "n m", c->x_title);
     for (size_t i = 0; has_legend && i < c->series.len; i++) {
         y += ROW_PX;
         put_legend(out, y, i, c->series.items[i].name);
@@ -364,128 +394,73 @@ static void put_lines(const struct chart *chart, bool is_file, struct buf *out)
 
 /* ---- rows, of dots or bars ---- */
 
-/* Names are next to their rows, or above them where one is long. */
+/* Each row has its name above it. */
 struct row_space {
-    bool is_stacked;
-    double names_px;       /* where names end; of stacked ones, where they begin */
-    double from_px, to_px; /* of the plot */
-    double row_px, top_px, bottom_px;
-    double band_px; /* of a row, without a name above it */
+    double row_px, bottom_px;
+    double band_px; /* of a row, without its name */
 };
 
-static struct row_space row_space_of(size_t longest, size_t n_rows, size_t n_series)
+static struct row_space row_space_of(const struct chart *c)
 {
-    struct row_space s = {.is_stacked = longest > MAX_BESIDE};
-    s.names_px = s.is_stacked ? 2 : CHAR_PX * (double)longest + 6;
-    s.from_px = s.is_stacked ? AXIS_END_PX : s.names_px + 8;
-    s.to_px = WIDTH_PX - AXIS_END_PX;
-    s.band_px = fmax(ROW_PX, DODGE_PX * (double)n_series + 3);
-    s.row_px = s.band_px + (s.is_stacked ? STACKED_PX - ROW_PX : 0);
-    s.top_px = TOP_PX;
-    s.bottom_px = s.top_px + s.row_px * (double)n_rows;
+    const size_t n_series = c->kind == CHART_BARS ? 1 : c->names.len;
+    struct row_space s = {.band_px = fmax(ROW_PX, DODGE_PX * (double)n_series + 3)};
+    s.row_px = s.band_px + NAME_PX;
+    s.bottom_px = TOP_PX + s.row_px * (double)c->series.len;
     return s;
-}
-
-static unsigned n_ticks_of(const struct row_space *s)
-{
-    return s->to_px - s->from_px < NARROW_PX ? 3 : 4;
 }
 
 /* The middle of what a row shows. */
 static double row_y_px(const struct row_space *s, size_t row)
 {
-    return s->top_px + s->row_px * ((double)row + 1) - s->band_px / 2;
+    return TOP_PX + s->row_px * ((double)row + 1) - s->band_px / 2;
 }
 
-static void put_row_name(struct buf *out, const struct row_space *s, size_t row, const char *name)
+static struct chart_axis row_axis(const struct chart *c)
 {
-    const double y =
-        s->is_stacked ? s->top_px + s->row_px * (double)row + 12.5 : row_y_px(s, row) + 4;
-    put_name(out, s->names_px, y, s->is_stacked ? "k" : "k e", name);
-}
-
-static size_t longer(size_t longest, const char *name)
-{
-    const size_t n = text_width(name);
-    return n > longest ? n : longest;
-}
-
-/* ---- dots ---- */
-
-static struct chart_axis dot_axis(const struct dot_chart *c, const struct row_space *s)
-{
-    double low = c->unit == CHART_CHANGE ? INFINITY : 0, high = -INFINITY;
+    double low = 0, high = -INFINITY;
     widen(c->reference, &low, &high);
-    vec_each (struct chart_series, row, &c->rows) {
+    vec_each (struct chart_series, row, &c->series) {
+        double sum = 0;
         vec_each (struct chart_mark, m, &row->marks) {
             widen(m->value, &low, &high);
             widen(m->low, &low, &high);
             widen(m->high, &low, &high);
+            sum += m->value > 0 ? m->value : 0;
+        }
+        if (c->kind == CHART_BARS) {
+            widen(sum, &low, &high);
+            widen(row->whole, &low, &high);
         }
     }
-    return chart_axis_nice(low, high, n_ticks_of(s), s->from_px, s->to_px);
+    return chart_axis_nice(low, high, 4, AXIS_END_PX, WIDTH_PX - AXIS_END_PX);
 }
 
-static void put_dots(const struct chart *chart, bool is_file, struct buf *out)
+static void put_dots(struct buf *out, const struct chart *c, const struct chart_series *row,
+                     const struct chart_axis *a, double row_px)
 {
-    const struct dot_chart *c = &chart->dots;
-    size_t longest = 0;
-    vec_each (const struct chart_series, row, &c->rows) {
-        longest = longer(longest, row->name);
+    vec_each (struct chart_mark, m, &row->marks) {
+        /* Equal values of two series stay visible. */
+        const double dodge = (double)m->series - (double)(c->names.len - 1) / 2;
+        const double y_px = row_px + DODGE_PX * dodge;
+        put_whisker(out, chart_axis_px(a, m->low), y_px, chart_axis_px(a, m->high), y_px,
+                    m->series);
+        put_mark(out, chart_axis_px(a, m->value), y_px, m->series, m->text);
     }
-    const struct row_space s = row_space_of(longest, c->rows.len, c->series.len);
-    const struct chart_axis a = dot_axis(c, &s);
-    const size_t n_legend = c->series.len > 1 ? c->series.len : 0;
-    double y = s.bottom_px + 32;
-    put_open(out, chart, y + ROW_PX * (double)n_legend + 8, is_file);
-    put_value_axis(out, &a, c->unit, s.top_px, s.bottom_px);
-    if (isfinite(c->reference)) {
-        const double px = chart_axis_px(&a, c->reference);
-        put_line(out, px, s.top_px, px, s.bottom_px, "ref");
-    }
-    for (size_t i = 0; i < c->rows.len; i++) {
-        const struct chart_series *row = &c->rows.items[i];
-        const double row_px = row_y_px(&s, i);
-        vec_each (struct chart_mark, m, &row->marks) {
-            /* Equal values of two series stay visible. */
-            const double dodge = (double)m->series - (double)(c->series.len - 1) / 2;
-            const double y_px = row_px + DODGE_PX * dodge;
-            put_whisker(out, chart_axis_px(&a, m->low), y_px, chart_axis_px(&a, m->high), y_px,
-                        m->series);
-            put_mark(out, chart_axis_px(&a, m->value), y_px, m->series, m->text);
-        }
-    }
-    for (size_t i = 0; i < c->rows.len; i++) { /* over the lines of the axis */
-        put_row_name(out, &s, i, c->rows.items[i].name);
-    }
-    put_text(out, WIDTH_PX / 2, y, "n m", chart->x_title);
-    for (size_t i = 0; i < n_legend; i++) {
-        y += ROW_PX;
-        put_legend(out, y, i, c->series.items[i]);
-    }
-    buf_puts(out, "</svg>\n");
 }
 
-/* ---- bars ---- */
-
-static void put_bar(struct buf *out, const struct bar_chart *c, const struct bar_row *row,
-                    const struct chart_axis *a, double row_px)
+static void put_bar(struct buf *out, const struct chart_series *row, const struct chart_axis *a,
+                    double row_px)
 {
     double sum = 0;
-    for (size_t k = 0; k < c->parts.len; k++) {
-        if (!(row->parts[k] > 0)) {
+    vec_each (struct chart_mark, m, &row->marks) {
+        if (!(m->value > 0)) {
             continue;
         }
-        const double from = chart_axis_px(a, sum), to = chart_axis_px(a, sum + row->parts[k]);
-        sum += row->parts[k];
-        _cleanup_(buf_done) struct buf text = BUF_INIT;
-        buf_printf(&text, "%s: %s ", row->name, c->parts.items[k]);
-        number_format(row->parts[k], &text);
-        buf_puts(&text, " ms");
-        buf_printf(out,
-                   "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" class=\"s%zu\">",
-                   from, row_px - 5, fmax(to - from - 0.6, 0.4), 10.0, k);
-        put_title(out, buf_cstr(&text));
+        const double from = chart_axis_px(a, sum), to = chart_axis_px(a, sum + m->value);
+        sum += m->value;
+        buf_printf(out, "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" class=\"s%u\">",
+                   from, row_px - 5, fmax(to - from - 0.6, 0.4), 10.0, m->series);
+        put_title(out, m->text);
         buf_puts(out, "</rect>\n");
     }
     if (isfinite(row->whole)) {
@@ -494,113 +469,77 @@ static void put_bar(struct buf *out, const struct bar_chart *c, const struct bar
     }
 }
 
-/* Is there anything of it to be seen? */
-static bool has_part(const struct bar_chart *c, size_t part)
+/* Is there anything of the part to be seen? */
+static bool has_part(const struct chart *c, size_t part)
 {
-    return vec_any(&c->rows, row, row->parts[part] > 0);
+    return vec_any(&c->series, row, row->marks.items[part].value > 0);
 }
 
-static size_t count_parts(const struct bar_chart *c)
+static void put_bar_legend(struct buf *out, const struct chart *c, double y)
 {
-    size_t n = 0;
-    for (size_t k = 0; k < c->parts.len; k++) {
-        n += has_part(c, k);
-    }
-    return n;
-}
-
-static void put_bars(const struct chart *chart, bool is_file, struct buf *out)
-{
-    const struct bar_chart *c = &chart->bars;
-    double high = 0;
-    size_t longest = 0;
-    vec_each (const struct bar_row, row, &c->rows) {
-        longest = longer(longest, row->name);
-        double sum = 0;
-        for (size_t k = 0; k < c->parts.len; k++) {
-            sum += row->parts[k] > 0 ? row->parts[k] : 0;
-        }
-        high = fmax(high, fmax(sum, isfinite(row->whole) ? row->whole : 0));
-    }
-    const struct row_space s = row_space_of(longest, c->rows.len, 1);
-    const struct chart_axis a = chart_axis_nice(0, high, n_ticks_of(&s), s.from_px, s.to_px);
-    double y = s.bottom_px + 32;
-    put_open(out, chart, y + ROW_PX * (double)(count_parts(c) + 1) + 8, is_file);
-    put_value_axis(out, &a, CHART_NUMBER, s.top_px, s.bottom_px);
-    for (size_t i = 0; i < c->rows.len; i++) {
-        put_bar(out, c, &c->rows.items[i], &a, row_y_px(&s, i));
-    }
-    for (size_t i = 0; i < c->rows.len; i++) { /* over the lines of the axis */
-        put_row_name(out, &s, i, c->rows.items[i].name);
-    }
-    put_text(out, WIDTH_PX / 2, y, "n m", chart->x_title);
-    for (size_t k = 0; k < c->parts.len; k++) {
+    for (size_t k = 0; k < c->names.len; k++) {
         if (!has_part(c, k)) {
             continue;
         }
         y += ROW_PX;
         buf_printf(out, "<rect x=\"%.1f\" y=\"%.1f\" width=\"10\" height=\"10\" class=\"s%zu\"/>\n",
                    LEGEND_PX - 17, y - 9, k);
-        put_text(out, LEGEND_PX, y, "n", c->parts.items[k]);
+        put_text(out, LEGEND_PX, y, "n", c->names.items[k]);
     }
     y += ROW_PX;
     put_line(out, LEGEND_PX - 12, y - 11, LEGEND_PX - 12, y + 2, "whole");
     put_text(out, LEGEND_PX, y, "n", "the whole step");
+}
+
+static size_t n_legend_of(const struct chart *c)
+{
+    size_t n_parts = 0;
+    for (size_t k = 0; c->kind == CHART_BARS && k < c->names.len; k++) {
+        n_parts += has_part(c, k);
+    }
+    return c->kind == CHART_BARS ? n_parts + 1 : c->names.len > 1 ? c->names.len : 0;
+}
+
+static void put_rows(const struct chart *c, bool is_file, struct buf *out)
+{
+    const bool is_bars = c->kind == CHART_BARS;
+    const struct row_space s = row_space_of(c);
+    const struct chart_axis a = row_axis(c);
+    const size_t n_legend = n_legend_of(c);
+    double y = s.bottom_px + 32;
+    put_open(out, c, y + ROW_PX * (double)n_legend + 8, is_file);
+    put_value_axis(out, &a, c->unit, TOP_PX, s.bottom_px);
+    if (isfinite(c->reference)) {
+        const double px = chart_axis_px(&a, c->reference);
+        put_line(out, px, TOP_PX, px, s.bottom_px, "ref");
+    }
+    for (size_t i = 0; i < c->series.len; i++) {
+        if (is_bars) {
+            put_bar(out, &c->series.items[i], &a, row_y_px(&s, i));
+        } else {
+            put_dots(out, c, &c->series.items[i], &a, row_y_px(&s, i));
+        }
+    }
+    for (size_t i = 0; i < c->series.len; i++) { /* over the lines of the axis */
+        put_name(out, 2, TOP_PX + s.row_px * (double)i + 12.5, "k", c->series.items[i].name);
+    }
+    put_text(out, WIDTH_PX / 2, y, "n m", c->x_title);
+    if (is_bars) {
+        put_bar_legend(out, c, y);
+    }
+    for (size_t i = 0; !is_bars && i < n_legend; i++) {
+        y += ROW_PX;
+        put_legend(out, y, i, c->names.items[i]);
+    }
     buf_puts(out, "</svg>\n");
-}
-
-/* ---- sparks ---- */
-
-#define SPARK_WIDTH_PX 220.0
-#define SPARK_HEIGHT_PX 44.0
-#define SPARK_LEFT_PX 58.0 /* numbers of its scale */
-
-/* Lines at zero and at the highest value, with their numbers. */
-static void put_scale(struct buf *out, double high_ms)
-{
-    const double bottom = SPARK_HEIGHT_PX - 2;
-    _cleanup_(buf_done) struct buf text = BUF_INIT;
-    number_format(high_ms, &text);
-    buf_puts(&text, " ms");
-    buf_printf(out, "<path d=\"M%.0f 2H%.0fM%.0f %.0fH%.0f\" class=\"g\"/>\n", SPARK_LEFT_PX,
-               SPARK_WIDTH_PX, SPARK_LEFT_PX, bottom, SPARK_WIDTH_PX);
-    put_text(out, SPARK_LEFT_PX - 4, 10, "n e", buf_cstr(&text));
-    put_text(out, SPARK_LEFT_PX - 4, bottom, "n e", "0");
-}
-
-/* Never a file of its own. */
-static void put_spark(const struct chart *c, bool is_file, struct buf *out)
-{
-    const struct spark *s = &c->spark;
-    (void)is_file;
-    double high = 0; /* from zero, so that noise looks as small as it is */
-    vec_each (double, value, &s->values) {
-        high = fmax(high, *value);
-    }
-    const double scale = high > 0 ? (SPARK_HEIGHT_PX - 4) / high : 0;
-    buf_printf(out, "<svg viewBox=\"0 0 %.0f %.0f\" role=\"img\">", SPARK_WIDTH_PX,
-               SPARK_HEIGHT_PX);
-    put_title(out, s->text);
-    buf_putc(out, '\n');
-    put_scale(out, high);
-    buf_printf(out, "<path class=\"s0 l\" data-ms=\"%.6g\" data-steps=\"%u\" data-each=\"%u\" d=\"",
-               high, s->n_steps, s->steps_each);
-    for (size_t i = 0; i < s->values.len; i++) {
-        const double share = s->values.len < 2 ? 0 : (double)i / (double)(s->values.len - 1);
-        const double x = SPARK_LEFT_PX + share * (SPARK_WIDTH_PX - SPARK_LEFT_PX);
-        buf_printf(out, "%c%.1f %.1f", i == 0 ? 'M' : 'L', x,
-                   SPARK_HEIGHT_PX - 2 - scale * s->values.items[i]);
-    }
-    buf_puts(out, "\"/></svg>\n");
 }
 
 void chart_svg(const struct chart *c, bool is_file, struct buf *out)
 {
     static void (*const put[])(const struct chart *, bool, struct buf *) = {
         [CHART_LINES] = put_lines,
-        [CHART_DOTS] = put_dots,
-        [CHART_BARS] = put_bars,
-        [CHART_SPARK] = put_spark,
+        [CHART_DOTS] = put_rows,
+        [CHART_BARS] = put_rows,
     };
     if (put[c->kind] != NULL) {
         put[c->kind](c, is_file, out);

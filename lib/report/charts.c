@@ -5,59 +5,84 @@
 #include <stdlib.h>
 
 #include "base/str.h"
-#include "base/vec_walk.h"
-#include "report/compare_layout.h"
-#include "compare/comparison.h"
+#include "report/layout.h"
 #include "core/summary.h"
+#include "result/catalogue.h"
 #include "result/phases.h"
 
 #define MS_PER_NS 1e-6
+#define KIND(id) (&figure_kinds[FIGURE_##id])
 
-static const char *size_word(const struct result *r)
+/* ---- of any chart ---- */
+
+void chart_series_done(struct chart_series *s)
 {
-    return matrix_size_words(&r->def->matrix).one;
+    vec_each (struct chart_mark, m, &s->marks) {
+        free(m->text);
+    }
+    vec_done(&s->marks);
+    free(s->name);
 }
 
-/* How a chart is made; of lines also what x and y are. */
+void chart_done(struct chart *c)
+{
+    free(c->title);
+    free(c->subtitle);
+    free(c->x_title);
+    vec_done_each(&c->series, chart_series_done);
+    vec_free(&c->names);
+    free(c->missing);
+}
+
+/* How a chart is made; of lines also what y is. */
 struct maker {
     const char *name;
     bool (*make)(const struct layout *l, const struct maker *m, struct chart *ret);
-    const char *(*x_of)(const struct layout *l);
-    size_t figure; /* its offset in struct point_result */
-    const char *title;
+    const struct figure_kind *y;
+    const char *title; /* where it has no y */
 };
 
 /* ---- words ---- */
 
-/* "2 pservers, 4 trainers"; `none` where all points have the same name. Owned. */
+/* "2 pservers, 4 trainers"; `none` where all points have the same name. */
+static void put_name(const struct point_words *words, const struct point *p, const char *none,
+                     struct buf *out)
+{
+    const size_t before = out->len;
+    words_put_point(words, p, WORDS_COUNTED, out);
+    buf_puts(out, out->len == before ? none : "");
+}
+
+/* Owned. */
 static char *name_of(const struct point_words *words, const struct point *p, const char *none)
 {
     struct buf text = BUF_INIT;
-    words_put_point(words, p, WORDS_COUNTED, &text);
-    if (text.len == 0) {
-        buf_puts(&text, none);
-    }
+    put_name(words, p, none, &text);
     return buf_take(&text);
 }
 
-char *charts_point_name(const struct layout *l, const struct point_result *p)
+/* "2 pservers, 4 trainers"; owned. */
+static char *point_name(const struct layout *l, const struct point_result *p)
 {
     return name_of(&l->words, p->point, "the point");
 }
 
 /* "2 pservers, 4 trainers: 120.7 samples/s (95%: 118.1..122.9)". Owned. */
-static char *mark_text(const struct layout *l, const struct point_result *p, const struct figure *f,
-                       const char *what)
+static char *mark_text(const struct layout *l, const struct point_result *p,
+                       const struct figure_kind *y)
 {
-    _cleanup_(freep) char *name = charts_point_name(l, p);
+    const struct figure f = figure_of(p, y), shown = figure_shown(&f);
     struct buf text = BUF_INIT;
-    buf_printf(&text, "%s: %s", name, what);
-    if (str_eq(f->unit, "ratio") && f != &p->goal->time_speedup) {
-        words_put_percent(&f->estimate, &text);
+    put_name(&l->words, p->point, "the point", &text);
+    buf_puts(&text, ": ");
+    if (y->is_percent) {
+        words_put_percent(&f.estimate, &text);
     } else {
-        const struct figure shown = figure_shown(f);
         words_put_estimate(&shown.estimate,
-                           f == &p->goal->time_speedup ? "times as fast" : shown.unit, &text);
+                           y == KIND(TIME_SPEEDUP)       ? "times as fast"
+                           : str_eq(shown.unit, "ratio") ? ""
+                                                         : shown.unit,
+                           &text);
     }
     return buf_take(&text);
 }
@@ -98,30 +123,32 @@ static bool is_same_line(const struct layout *l, const struct point *a, const st
                        value_eq(params_get(&a->params, *name), params_get(&b->params, *name)));
 }
 
-static double x_of(struct line_chart *c, const struct value *v, bool is_number)
+static double x_of(struct chart *c, const struct value *v, bool is_number)
 {
     if (is_number) {
         return (double)v->i;
     }
     struct buf text = BUF_INIT;
     value_format(v, &text);
-    char **found = vec_find(&c->x_names, name, str_eq(*name, buf_cstr(&text)));
+    char **found = vec_find(&c->names, name, str_eq(*name, buf_cstr(&text)));
     if (found == NULL) {
-        found = vec_push(&c->x_names);
+        found = vec_push(&c->names);
         *found = buf_take(&text);
     }
     buf_done(&text);
-    return (double)(found - c->x_names.items);
+    return (double)(found - c->names.items);
 }
 
-/* What a throughput or a speedup would be at an efficiency of 1. */
-static double ideal_of(const struct layout *l, const struct point_result *p, const struct figure *f)
+/* What a throughput, or the speedup of a time, would be at an efficiency of 1. */
+static double ideal_of(const struct layout *l, const struct point_result *p,
+                       const struct figure_kind *y)
 {
-    const bool is_time = f == &p->goal->time_speedup;
-    const struct estimate *e =
-        is_time ? &p->goal->time_efficiency.estimate : &p->efficiency.estimate;
-    return (is_time || f == &p->throughput) && !l->own_baselines && e->known && e->value > 0
-               ? figure_shown(f).estimate.value / e->value
+    const bool is_time = y == KIND(TIME_SPEEDUP);
+    const struct estimate e =
+        figure_of(p, is_time ? KIND(TIME_EFFICIENCY) : KIND(EFFICIENCY)).estimate;
+    const struct figure f = figure_of(p, y);
+    return (is_time || y == KIND(THROUGHPUT)) && !l->own_baselines && e.known && e.value > 0
+               ? figure_shown(&f).estimate.value / e.value
                : NAN;
 }
 
@@ -139,22 +166,26 @@ static struct chart_mark *add_mark(struct chart_series *s, const struct estimate
     return mark;
 }
 
-static void add_series(struct line_chart *c, const struct layout *l, const struct point *like,
-                       const char *x, size_t figure)
+static void say_left_out(struct chart *c, size_t n)
+{
+    c->missing = n == 0 ? NULL : xasprintf("%zu more lines are in the table only.", n);
+}
+
+static void add_series(struct chart *c, const struct layout *l, const struct point *like,
+                       const char *x, const struct figure_kind *y)
 {
     const bool number = is_number(l, x);
     struct point_words words = l->words;
     words.without = x; /* "fluid, 2 pservers": everything that varies but x */
     struct chart_series s = {.name = name_of(&words, like, "")};
     result_each_swept (p, l->result) {
-        const struct figure *f = point_figure(p, figure);
-        if (!is_same_line(l, p->point, like, x) || !f->estimate.known) {
+        const struct figure f = figure_of(p, y), shown = figure_shown(&f);
+        if (!is_same_line(l, p->point, like, x) || !f.estimate.known) {
             continue;
         }
-        const struct figure shown = figure_shown(f);
-        struct chart_mark *mark = add_mark(&s, &shown.estimate, mark_text(l, p, f, ""));
+        struct chart_mark *mark = add_mark(&s, &shown.estimate, mark_text(l, p, y));
         mark->x = x_of(c, params_get(&p->point->params, x), number);
-        mark->ideal = ideal_of(l, p, f);
+        mark->ideal = ideal_of(l, p, y);
     }
     if (s.marks.len == 0) {
         free(s.name);
@@ -165,10 +196,11 @@ static void add_series(struct line_chart *c, const struct layout *l, const struc
 }
 
 /* x: a name that varies; NULL if none exists. */
-static bool make_lines(struct chart *ret, const struct layout *l, const char *x, size_t figure)
+static bool make_lines(struct chart *c, const struct layout *l, const char *x,
+                       const struct figure_kind *y)
 {
-    struct line_chart *c = &ret->lines;
     const struct point_result *first = l->result->points;
+    size_t n_left_out = 0;
     if (x == NULL) {
         return false;
     }
@@ -177,48 +209,39 @@ static bool make_lines(struct chart *ret, const struct layout *l, const char *x,
             continue;
         }
         if (c->series.len < CHART_MAX_SERIES) {
-            add_series(c, l, p->point, x, figure);
+            add_series(c, l, p->point, x, y);
         } else {
-            c->n_left_out++;
+            n_left_out++;
         }
     }
-    ret->x_title = c->series.len == 0 ? NULL : xstrdup(x);
+    say_left_out(c, n_left_out);
+    c->x_title = c->series.len == 0 ? NULL : xstrdup(x);
     return c->series.len > 0;
 }
 
-/* The number of servers, where it varies and is not the x axis already; else NULL. */
-static const char *servers_name(const struct layout *l)
+/* What the numbers of the axis are. Owned. */
+static char *y_words(const struct layout *l, const struct figure_kind *y)
 {
-    const char *x = x_name(l);
-    if (x == NULL) {
-        return NULL;
-    }
-    return vec_find_item(&l->words.names, name,
-                         str_eq(name, "pservers") && !str_eq(x, "pservers") && is_number(l, name));
+    return y == KIND(THROUGHPUT)  ? xstrdup(l->unit)
+           : y == KIND(TIME_COST) ? xasprintf("of a trial, at %s", l->result->price)
+                                  : words_meaning(y, l->result->def);
 }
 
 static bool lines(const struct layout *l, const struct maker *m, struct chart *ret)
 {
-    const bool is_efficiency = m->figure == POINT_FIGURE(efficiency);
-    const bool is_throughput = m->figure == POINT_FIGURE(throughput);
-    const bool is_cost = m->figure == GOAL_FIGURE(time_cost);
-    const char *x = m->x_of(l);
-    struct line_chart *c = &ret->lines;
+    const struct figure_kind *y = m->y;
+    const char *x = x_name(l);
     *ret = (struct chart){CHART_LINES, .id = m->name,
-                          .lines = {.reference = is_efficiency ? 1 : NAN,
-                                    .y_unit = is_efficiency ? CHART_PERCENT : CHART_NUMBER}};
-    if ((is_throughput ? l->mixed_units : l->own_baselines && !is_cost) ||
-        !make_lines(ret, l, x, m->figure)) {
+                          .unit = y->is_percent ? CHART_PERCENT : CHART_NUMBER,
+                          .reference = y == KIND(EFFICIENCY) ? 1 : NAN};
+    if ((y == KIND(THROUGHPUT) ? l->mixed_units
+                               : l->own_baselines && !y->is_cost && !y->is_independent) ||
+        !make_lines(ret, l, x, y)) {
         return false;
     }
-    ret->title = xasprintf("%s by %s", m->title, x);
-    c->y_title = is_efficiency   ? xasprintf("of the ideal, per %s", size_word(l->result))
-                 : is_throughput ? xstrdup(l->unit)
-                 : is_cost       ? xasprintf("of a trial, at %s", l->result->price)
-                                 : xstrdup("the baseline's time over that of the point");
-    /* One mark is a number; of servers, marks of other lines differ in more than these. */
-    return vec_any(&c->series, s, s->marks.len > 1) ||
-           (m->x_of != servers_name && c->series.len > 1);
+    ret->title = xasprintf("%s by %s", y->title, x);
+    ret->subtitle = y_words(l, y);
+    return ret->series.len > 1 || ret->series.items[0].marks.len > 1; /* one mark is a number */
 }
 
 /* ---- dots ---- */
@@ -226,10 +249,10 @@ static bool lines(const struct layout *l, const struct maker *m, struct chart *r
 /* The rows are complete. False: the chart has no row. */
 static bool end_dots(struct chart *c, const char *series, const char *title, const char *x_title)
 {
-    if (c->dots.rows.len == 0) {
+    if (c->series.len == 0) {
         return false;
     }
-    *vec_push(&c->dots.series) = xstrdup(series);
+    *vec_push(&c->names) = xstrdup(series);
     c->title = xstrdup(title);
     c->x_title = xstrdup(x_title);
     return true;
@@ -239,7 +262,7 @@ static bool end_dots(struct chart *c, const char *series, const char *title, con
 static void add_ideal(struct chart_series *row, const struct layout *l,
                       const struct point_result *p)
 {
-    const struct estimate ideal = {.value = ideal_of(l, p, &p->throughput)};
+    const struct estimate ideal = {.value = ideal_of(l, p, KIND(THROUGHPUT))};
     if (isfinite(ideal.value)) {
         struct buf text = BUF_INIT;
         buf_printf(&text, "%s: ideal ", row->name);
@@ -250,121 +273,48 @@ static void add_ideal(struct chart_series *row, const struct layout *l,
 
 static bool points(const struct layout *l, const struct maker *m, struct chart *ret)
 {
-    struct dot_chart *c = &ret->dots;
-    *ret =
-        (struct chart){CHART_DOTS, .id = m->name, .dots = {.unit = CHART_NUMBER, .reference = NAN}};
+    *ret = (struct chart){CHART_DOTS, .id = m->name, .reference = NAN};
     if (x_name(l) != NULL || l->mixed_units || l->result->def->matrix.n_swept < 2) {
         return false;
     }
     result_each_swept (p, l->result) {
         if (p->throughput.estimate.known) {
-            struct chart_series row = {.name = charts_point_name(l, p)};
+            struct chart_series row = {.name = point_name(l, p)};
             const struct figure shown = figure_shown(&p->throughput);
-            add_mark(&row, &shown.estimate, mark_text(l, p, &p->throughput, ""));
+            add_mark(&row, &shown.estimate, mark_text(l, p, KIND(THROUGHPUT)));
             add_ideal(&row, l, p);
-            *vec_push(&c->rows) = row;
+            *vec_push(&ret->series) = row;
         }
     }
     if (!end_dots(ret, "measured", "Throughput by point", l->unit)) {
         return false;
     }
     if (!l->own_baselines) {
-        *vec_push(&c->series) =
+        *vec_push(&ret->names) =
             xasprintf("ideal: baseline times %s", matrix_size_words(&l->result->def->matrix).many);
     }
     return true;
 }
 
-static bool trials(const struct layout *l, const struct maker *m, struct chart *ret)
-{
-    struct dot_chart *c = &ret->dots;
-    *ret =
-        (struct chart){CHART_DOTS, .id = m->name, .dots = {.unit = CHART_CHANGE, .reference = 1}};
-    result_each_swept (p, l->result) {
-        struct chart_series row = {0};
-        for (size_t i = 0; i < p->n_trials && p->n_succeeded > 1; i++) {
-            const struct figure f = trial_throughput(&p->trials[i]);
-            if (p->trials[i].phase != TRIAL_SUCCEEDED || !f.estimate.known) {
-                continue;
-            }
-            const struct estimate ratio = {
-                .value = f.estimate.value / p->throughput.estimate.value,
-            };
-            _cleanup_(freep) char *name = charts_point_name(l, p);
-            struct buf text = BUF_INIT;
-            buf_printf(&text, "%s, trial %u: ", name, p->trials[i].trial);
-            words_put_figure(&f, &text);
-            add_mark(&row, &ratio, buf_take(&text));
-        }
-        if (row.marks.len > 0) {
-            row.name = charts_point_name(l, p);
-            *vec_push(&c->rows) = row;
-        }
-    }
-    return end_dots(ret, "a trial", "Spread of trials", "from the median of the point");
-}
-
-bool charts_comparison(const struct comparison *c, struct chart *ret)
-{
-    struct dot_chart *dots = &ret->dots;
-    *ret = (struct chart){CHART_DOTS, .id = "comparison",
-                          .dots = {.unit = CHART_CHANGE, .reference = 1}};
-    struct point_words words = compare_words_of(c);
-    vec_each (const struct compared_point, p, &c->points) {
-        if (!p->ratio.estimate.known) {
-            continue;
-        }
-        struct chart_series row = {.name = name_of(&words, p->base->point, "the point")};
-        struct buf text = BUF_INIT;
-        buf_printf(&text, "%s: ratio ", row.name);
-        words_put_estimate(&p->ratio.estimate, "", &text);
-        add_mark(&row, &p->ratio.estimate, buf_take(&text));
-        *vec_push(&dots->rows) = row;
-    }
-    vec_done(&words.names);
-    return end_dots(ret, "the candidate", "The candidate's throughput against the base's",
-                    "change of throughput, with its 95% interval");
-}
-
 /* ---- phases ---- */
-
-static bool is_first_without(const struct layout *l, const struct point_result *p)
-{
-    const struct point_result *first = l->result->points;
-    return !array_any(first, (size_t)(p - first), q,
-                      q->point->system == p->point->system && q->n_succeeded > 0 &&
-                          q->kept->steps.n_replicas == 0);
-}
 
 /* Owned; NULL: every measured point has phases. */
 static char *missing_phases(const struct layout *l)
 {
-    _cleanup_(buf_done) struct buf systems = BUF_INIT;
     size_t n = 0, n_measured = 0;
     result_each_swept (p, l->result) {
         n_measured += p->n_succeeded > 0;
-        if (p->n_succeeded == 0 || p->kept->steps.n_replicas > 0) {
-            continue;
-        }
-        n++;
-        if (is_first_without(l, p)) {
-            buf_printf(&systems, "%s%s", systems.len == 0 ? "" : ", ",
-                       l->result->def->spec->systems.items[p->point->system].label);
-        }
+        n += p->n_succeeded > 0 && phases_of_leading(p)->n_replicas == 0;
     }
-    char *text = n == 0 ? NULL
-                        : xasprintf("%zu of %zu points have no bar, because their programs do not "
-                                    "report the parts of a step: %s.",
-                                    n, n_measured, buf_cstr(&systems));
-    return text;
+    return n == 0 ? NULL
+                  : xasprintf("%zu of %zu points have no bar, because their programs do not report "
+                              "the parts of a step.",
+                              n, n_measured);
 }
 
 #define PHASES                                                                                     \
     "means of all steps of all trials (a throughput is a median of trials); phases may overlap, "  \
     "so their sum may exceed the step"
-static const char own_phases[] = PHASES;
-static const char shared_phases[] =
-    PHASES "; where processes share CPUs, a phase includes waiting for one";
 
 /* Has a swept point more threads that compute than the run had CPUs? */
 static bool has_shared_cpus(const struct run_def *def)
@@ -375,28 +325,33 @@ static bool has_shared_cpus(const struct run_def *def)
 
 static bool phases(const struct layout *l, const struct maker *m, struct chart *ret)
 {
-    struct bar_chart *c = &ret->bars;
-    *ret = (struct chart){CHART_BARS, .id = m->name};
+    *ret = (struct chart){CHART_BARS, .id = m->name, .reference = NAN};
     result_each_swept (p, l->result) {
-        const struct step_means means = p->kept->steps;
+        const struct step_means means = *phases_of_leading(p);
         if (means.n_replicas == 0) {
             continue;
         }
-        struct bar_row *row = vec_push(&c->rows);
-        *row = (struct bar_row){.name = charts_point_name(l, p)};
-        for (int k = 0; k < PHASE_COUNT; k++) {
-            row->parts[k] = MS_PER_NS * means.phase_ns[k];
+        struct chart_series row = {.name = point_name(l, p), .whole = MS_PER_NS * means.step_ns};
+        for (unsigned k = 0; k < PHASE_COUNT; k++) {
+            const struct estimate part = {.value = MS_PER_NS * means.phase_ns[k]};
+            struct buf text = BUF_INIT;
+            buf_printf(&text, "%s: %s ", row.name, phase_to_string((enum phase)k));
+            words_put_estimate(&part, "ms", &text);
+            add_mark(&row, &part, buf_take(&text))->series = k;
         }
-        row->whole = MS_PER_NS * means.step_ns;
+        *vec_push(&ret->series) = row;
     }
-    if (c->rows.len == 0) {
+    if (ret->series.len == 0) {
         return false;
     }
     for (int k = 0; k < PHASE_COUNT; k++) {
-        *vec_push(&c->parts) = xstrdup(phase_to_string((enum phase)k));
+        *vec_push(&ret->names) = xstrdup(phase_to_string((enum phase)k));
     }
-    c->missing = missing_phases(l);
-    c->subtitle = has_shared_cpus(l->result->def) ? shared_phases : own_phases;
+    ret->missing = missing_phases(l);
+    ret->subtitle = xasprintf(PHASES "%s", has_shared_cpus(l->result->def)
+                                               ? "; where processes share CPUs, a phase includes "
+                                                 "waiting for one"
+                                               : "");
     ret->title = xasprintf("What a %s's step consists of",
                            matrix_training_words(&l->result->def->matrix).one);
     ret->x_title = xstrdup("ms a step");
@@ -405,40 +360,14 @@ static bool phases(const struct layout *l, const struct maker *m, struct chart *
 
 /* ---- over time ---- */
 
-const struct trial_result *charts_nearest_trial(const struct point_result *p)
-{
-    const struct trial_result *best = NULL;
-    double distance = INFINITY;
-    point_each_trial (t, p) {
-        const double d = fabs(t->throughput - p->throughput.estimate.value);
-        if (t->phase == TRIAL_SUCCEEDED && !isnan(t->throughput) && d < distance) {
-            best = t;
-            distance = d;
-        }
-    }
-    return best;
-}
-
 /* The evaluations of the trial nearest to the point's median. Without marks: none is stored. */
 static struct chart_series evaluations_of(const struct layout *l, const struct point_result *p,
                                           enum goal_kind kind)
 {
-    struct chart_series s = {.name = charts_point_name(l, p)};
-    const struct trial_result *t = charts_nearest_trial(p);
-    const int role = (int)point_leading_role(p->point);
-    if (t == NULL || t->evaluations_k == 0) {
-        return s;
-    }
-    point_open(p);
-    const struct replica_row *rep = attempt_row_find_replica(t->row, role, t->evaluations_from);
-    struct summary summary;
-    if (rep == NULL || summary_read(rep->summary_json, &rep->id, &summary, NULL) < 0) {
-        return s;
-    }
-    const struct evaluations *e = summary.evaluations;
-    for (uint32_t i = 0; e != NULL && i < e->n; i++) {
-        const double t_s = (double)e->list[i].t_ms / 1e3;
-        const struct estimate value = {.value = evaluation_value(&e->list[i], kind)};
+    struct chart_series s = {.name = point_name(l, p)};
+    vec_each (const struct evaluation, e, &p->kept->evaluations) {
+        const double t_s = (double)e->t_ms / 1e3;
+        const struct estimate value = {.value = evaluation_value(e, kind)};
         if (!isnan(value.value)) {
             const bool is_loss = kind == GOAL_LOSS;
             add_mark(&s, &value,
@@ -447,7 +376,6 @@ static struct chart_series evaluations_of(const struct layout *l, const struct p
                 ->x = t_s;
         }
     }
-    summary_done(&summary);
     return s;
 }
 
@@ -458,41 +386,39 @@ static bool over_time(const struct layout *l, const struct maker *m, struct char
     const struct goal *goal = &l->result->def->spec->goal;
     const bool is_loss = str_eq(m->name, loss_over_time);
     const enum goal_kind kind = is_loss ? GOAL_LOSS : GOAL_ACCURACY;
-    struct line_chart *c = &ret->lines;
-    *ret = (struct chart){CHART_LINES, .id = m->name, .title = xstrdup(m->title),
+    size_t n_left_out = 0;
+    *ret = (struct chart){CHART_LINES,
+                          .id = m->name,
+                          .title = xstrdup(m->title),
+                          .subtitle = xstrdup(is_loss ? "loss" : "accuracy"),
                           .x_title = xstrdup("s of training"),
-                          .lines = {.y_title = xstrdup(is_loss ? "loss" : "accuracy"),
-                                    .y_unit = is_loss ? CHART_NUMBER : CHART_PERCENT,
-                                    .x_is_time = true,
-                                    .reference = goal->kind == kind ? goal->value : NAN}};
+                          .x_is_time = true,
+                          .unit = is_loss ? CHART_NUMBER : CHART_PERCENT,
+                          .reference = goal->kind == kind ? goal->value : NAN};
     result_each_swept (p, l->result) {
         struct chart_series s = evaluations_of(l, p, kind);
-        if (s.marks.len > 0 && c->series.len < CHART_MAX_SERIES) {
-            *vec_push(&c->series) = s;
+        if (s.marks.len > 0 && ret->series.len < CHART_MAX_SERIES) {
+            *vec_push(&ret->series) = s;
         } else {
-            c->n_left_out += s.marks.len > 0;
+            n_left_out += s.marks.len > 0;
             chart_series_done(&s);
         }
     }
-    return c->series.len > 0;
+    say_left_out(ret, n_left_out);
+    return ret->series.len > 0;
 }
 
 /* ---- by name ---- */
 
 /* In the order of a page. */
 static const struct maker makers[] = {
-    {"throughput", lines, x_name, POINT_FIGURE(throughput), "Throughput"},
-    {"efficiency", lines, x_name, POINT_FIGURE(efficiency), "Efficiency"},
-    {"time-to-accuracy-speedup", lines, x_name, GOAL_FIGURE(time_speedup),
-     "Speedup of the time to accuracy"},
-    {"time-to-accuracy-cost", lines, x_name, GOAL_FIGURE(time_cost),
-     "Cost of the time to accuracy"},
+    {"throughput", lines, KIND(THROUGHPUT)},
+    {"efficiency", lines, KIND(EFFICIENCY)},
+    {"time-to-accuracy-speedup", lines, KIND(TIME_SPEEDUP)},
+    {"time-to-accuracy-cost", lines, KIND(TIME_COST)},
     {"accuracy-over-time", over_time, .title = "Accuracy over time"},
     {loss_over_time, over_time, .title = "Loss over time"},
     {"points", points},
-    {"throughput-by-pservers", lines, servers_name, POINT_FIGURE(throughput), "Throughput"},
-    {"efficiency-by-pservers", lines, servers_name, POINT_FIGURE(efficiency), "Efficiency"},
-    {"trials", trials},
     {"phases", phases},
 };
 
@@ -503,7 +429,10 @@ const char *charts_name(size_t i)
 
 bool charts_make(const struct layout *l, const char *name, struct chart *ret)
 {
+    const struct figure_kind *y = figure_find(name);
     const struct maker *m = array_find(makers, COUNT_OF(makers), it, str_eq(name, it->name));
+    const struct maker of_figure = {y == NULL ? NULL : y->name, lines, y, NULL};
+    m = m == NULL && y != NULL ? &of_figure : m;
     const bool is_made = m != NULL && m->make(l, m, ret);
     if (m != NULL && !is_made) {
         chart_done(ret);

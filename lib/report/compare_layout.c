@@ -1,9 +1,7 @@
-/* See compare_layout.h. */
-#include "report/compare_layout.h"
+/* See layout.h. */
 
 #include <math.h>
 
-#include "base/vec_walk.h"
 #include "report/layout.h"
 
 /* ---- which points are they ---- */
@@ -18,19 +16,6 @@ struct point_words compare_words_of(const struct comparison *c)
 }
 
 /* ---- the table ---- */
-
-/* What a column of verdicts says; SLOWER is conspicuous without colour. */
-static const char *const change_words[CHANGE_COUNT] = {
-    [CHANGE_SLOWER] = "SLOWER",
-    [CHANGE_FASTER] = "faster",
-    [CHANGE_INCONCLUSIVE] = "inconclusive",
-    [CHANGE_SPREAD_UNKNOWN] = "unknown",
-    [CHANGE_USUAL] = "usual",
-    [CHANGE_NONE] = "~",
-    [CHANGE_TOO_FEW] = "too few",
-    [CHANGE_NOT_MEASURED] = "not measured",
-    [CHANGE_MACHINE_BUSY] = "machine busy",
-};
 
 bool compare_layout_trials(const struct comparison *c, size_t *ret_base, size_t *ret_candidate)
 {
@@ -47,7 +32,7 @@ bool compare_layout_trials(const struct comparison *c, size_t *ret_base, size_t 
 
 /* Columns that not every table has. */
 struct extras {
-    bool interval, trials, rehearsal;
+    bool interval, trials;
 };
 
 bool compare_layout_any_interval(const struct comparison *c)
@@ -55,14 +40,20 @@ bool compare_layout_any_interval(const struct comparison *c)
     return vec_any(&c->points, p, p->ratio.estimate.has_interval);
 }
 
+static void put_figures(struct table *t, const struct figure *base, const struct figure *candidate,
+                        const struct figure *ratio, const struct extras *with)
+{
+    table_figure(t, "BASE", base);
+    table_figure(t, "CANDIDATE", candidate);
+    table_figure(t, "RATIO", ratio);
+    if (with->interval) {
+        table_interval(t, "95% INTERVAL", ratio);
+    }
+}
+
 static void put_point(struct table *t, const struct compared_point *p, const struct extras *with)
 {
-    table_figure(t, "BASE", &p->base->throughput);
-    table_figure(t, "CANDIDATE", &p->candidate->throughput);
-    table_figure(t, "RATIO", &p->ratio);
-    if (with->interval) {
-        table_interval(t, "95% INTERVAL", &p->ratio);
-    }
+    put_figures(t, &p->base->throughput, &p->candidate->throughput, &p->ratio, with);
     if (p->p_adjusted < 0.001) {
         table_number(t, "P", "<0.001");
     } else {
@@ -71,10 +62,7 @@ static void put_point(struct table *t, const struct compared_point *p, const str
     if (with->trials) {
         table_number(t, "TRIALS", "%zu+%zu", p->base->n_succeeded, p->candidate->n_succeeded);
     }
-    table_text(t, "CHANGE", "%s", change_words[p->change]);
-    if (with->rehearsal) { /* every row carries the word */
-        table_text(t, "RUNS", "rehearsal");
-    }
+    table_text(t, "CHANGE", "%s", change_names[p->change]);
     table_end_row(t);
 }
 
@@ -85,33 +73,24 @@ static void put_geomean(struct table *t, const struct comparison *c, size_t n_id
     for (size_t i = 1; i < n_identity; i++) {
         table_cell(t, "%s", "");
     }
-    table_figure(t, "BASE", &c->geomean_base);
-    table_figure(t, "CANDIDATE", &c->geomean_candidate);
-    table_figure(t, "RATIO", &c->geomean_ratio);
-    if (with->interval) {
-        table_interval(t, "95% INTERVAL", &c->geomean_ratio);
-    }
+    put_figures(t, &c->geomean_base, &c->geomean_candidate, &c->geomean_ratio, with);
     for (int i = 0; i < 2 + with->trials; i++) { /* no P, no trials, no verdict */
         table_cell(t, "%s", "");
     }
-    if (with->rehearsal) {
-        table_cell(t, "rehearsal");
-    }
 }
 
-struct table *compare_layout_table(const struct comparison *c, unsigned parts)
+struct table *compare_layout_table(const struct comparison *c, bool by_index)
 {
     struct point_words words = compare_words_of(c);
     const size_t n_words = words.systems + words.names.len;
-    const bool numbered = (parts & COMPARE_BY_INDEX) != 0 || n_words == 0;
+    const bool numbered = by_index || n_words == 0;
     size_t n_base, n_candidate;
     const struct extras with = {
         .interval = compare_layout_any_interval(c),
         .trials = !compare_layout_trials(c, &n_base, &n_candidate),
-        .rehearsal = (parts & COMPARE_MARKS) != 0 && c->base->def->rehearsal,
     };
     struct table *t = table_new();
-    if ((parts & COMPARE_BY_INDEX) != 0) {
+    if (by_index) {
         table_set_gap(t, TABLE_TIGHT_GAP);
     }
     vec_each (const struct compared_point, p, &c->points) {

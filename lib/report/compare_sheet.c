@@ -1,10 +1,8 @@
 /* A comparison, see sheets.h and docs/contracts/compare.md. */
 #include <math.h>
 
-#include "report/compare_layout.h"
-#include "report/notes.h"
+#include "report/prose.h"
 #include "report/sheets.h"
-#include "compare/comparison.h"
 
 /* ---- for people ---- */
 
@@ -24,14 +22,14 @@ static void put_head(struct sheet *s, const struct comparison *c)
 
 static void put_table(struct sheet *s, const struct comparison *c)
 {
-    struct table *t = compare_layout_table(c, COMPARE_MARKS);
+    struct table *t = compare_layout_table(c, false);
     if (sheet_fits(s, t)) {
         sheet_table(s, NULL, t, 1);
         return;
     }
     table_free(t);
     /* Too many parameters vary: an index, and a list of what each point is. */
-    sheet_table(s, NULL, compare_layout_table(c, COMPARE_MARKS | COMPARE_BY_INDEX), 1);
+    sheet_table(s, NULL, compare_layout_table(c, true), 1);
     sheet_block(s, NULL);
     struct point_words words = compare_words_of(c);
     vec_each (const struct compared_point, p, &c->points) {

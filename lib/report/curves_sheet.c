@@ -1,38 +1,48 @@
 /* A result by curve, see sheets.h. */
 #include <math.h>
 
-#include "base/vec_walk.h"
-#include "report/layout.h"
 #include "report/prose.h"
 #include "report/sheets.h"
 #include "result/number.h"
 
-static void put_model_row(struct table *t, const char *name, const struct scaling_range *x)
+/* `first`: a point of the curve. Programs get a row without a parameter where none is fitted. */
+static void put_row(struct sheet *s, const struct result *r, const struct point *first,
+                    const struct scaling_fit *f, const struct scaling_parameter *parameter)
 {
-    _cleanup_(buf_done) struct buf interval = BUF_INIT;
-    if (isfinite(x->low) && isfinite(x->high)) {
-        number_format_range(x->low, x->high, &interval);
-    } else {
-        buf_puts(&interval, isnan(x->low) ? "-" : "not known");
+    static const struct scaling_parameter none = {.name = NULL, .range = {NAN, NAN, NAN}};
+    const struct scaling_parameter *p = parameter == NULL ? &none : parameter;
+    const struct scaling_range *x = &p->range;
+    const bool is_fitted = f->gap == SCALING_FITTED;
+    struct table *t = row_people(s);
+    if (t == NULL) {
+        sheet_word(s, "run", r->def->name);
+        sheet_word(s, "system", r->def->spec->systems.items[first->system].name);
+        sheet_params(s, r->curves.names.items, r->curves.names.len, &first->params);
     }
-    table_text(t, "MODEL", "USL");
-    table_text(t, "PARAMETER", "%s", name);
-    table_value(t, "VALUE", x->value);
-    table_number(t, "95% INTERVAL", "%s", buf_cstr(&interval));
-    table_end_row(t);
+    row_text(s, NULL, "model", "USL");
+    row_text(s, NULL, "state", scaling_gap_names[f->gap]);
+    row_bool(s, "holds", scaling_fit_holds(f));
+    row_text(s, "PARAMETER", "parameter", p->name);
+    row_number(s, "VALUE", "value", x->value, 1);
+    if (t != NULL) {
+        _cleanup_(buf_done) struct buf interval = BUF_INIT;
+        number_format_range(x->low, x->high, &interval);
+        table_known(t, "95% INTERVAL", !isnan(x->low), "%s",
+                    isfinite(x->low + x->high) ? buf_cstr(&interval) : "not known");
+    }
+    row_number(s, NULL, "low", x->low, 1);
+    row_number(s, NULL, "high", x->high, 1);
+    row_number(s, "DEVIATION", "deviation", is_fitted ? f->deviation : NAN, 1);
+    row_number(s, NULL, "misfit_p", is_fitted ? f->misfit_p : NAN, 1);
+    row_end(s);
 }
 
-/* Adds no table if the model is not fitted. */
-static void put_model(struct sheet *s, const struct scaling_fit *usl)
+static void put_rows(struct sheet *s, const struct result *r, const struct curve *c)
 {
-    struct table *t = table_new();
-    for (size_t k = 0; k < usl->n_coefficients && usl->gap == SCALING_FITTED; k++) {
-        put_model_row(t, usl->parameters[k].name, &usl->parameters[k].range);
+    const struct scaling_fit *f = &c->usl;
+    for (size_t k = 0; k < f->n_coefficients && f->gap == SCALING_FITTED; k++) {
+        put_row(s, r, c->points.items[0]->point, f, &f->parameters[k]);
     }
-    if (usl->gap == SCALING_FITTED) {
-        put_model_row(t, "deviation", &(struct scaling_range){usl->deviation, NAN, NAN});
-    }
-    sheet_table(s, NULL, t, 2); /* each part with model and parameter */
 }
 
 /* Explains the tables; says nothing if no curve has one. */
@@ -79,31 +89,12 @@ static void put_people(struct sheet *s, const struct result *r)
         sheet_line(s, &sheet_paragraph, "%s.", lines.list.items[i]);
         put_scaling(&r->curves.list.items[i], &text);
         sheet_put_line(s, &sheet_paragraph, &text);
-        put_model(s, &r->curves.list.items[i].usl);
+        put_rows(s, r, &r->curves.list.items[i]);
+        sheet_table(s, NULL, row_take(s), 1);
     }
     sheet_block(s, NULL);
     put_legend(r, &text);
     sheet_put_line(s, NULL, &text);
-}
-
-/* `first`: a point of the curve. */
-static void put_row(struct sheet *s, const struct result *r, const struct point *first,
-                    const struct scaling_fit *f, const struct scaling_parameter *parameter)
-{
-    const bool is_fitted = f->gap == SCALING_FITTED;
-    sheet_word(s, "run", r->def->name);
-    sheet_word(s, "system", r->def->spec->systems.items[first->system].name);
-    sheet_params(s, r->curves.names.items, r->curves.names.len, &first->params);
-    sheet_word(s, "model", "USL");
-    sheet_word(s, "state", scaling_gap_names[f->gap]);
-    sheet_bool(s, "holds", scaling_fit_holds(f));
-    sheet_word(s, "parameter", parameter == NULL ? NULL : parameter->name);
-    sheet_number(s, "value", parameter == NULL ? NAN : parameter->range.value);
-    sheet_number(s, "low", parameter == NULL ? NAN : parameter->range.low);
-    sheet_number(s, "high", parameter == NULL ? NAN : parameter->range.high);
-    sheet_number(s, "deviation", is_fitted ? f->deviation : NAN);
-    sheet_number(s, "misfit_p", is_fitted ? f->misfit_p : NAN);
-    sheet_end_row(s);
 }
 
 void sheet_curves(struct sheet *s, const struct result *r)
@@ -115,10 +106,10 @@ void sheet_curves(struct sheet *s, const struct result *r)
     put_row(s, r, r->points[0].point, &(struct scaling_fit){0}, NULL);
     sheet_drop_rows(s);
     vec_each (const struct curve, c, &r->curves.list) {
-        const struct scaling_fit *f = &c->usl;
-        const bool is_fitted = f->gap == SCALING_FITTED;
-        for (size_t k = 0; k < (is_fitted ? f->n_coefficients : 1); k++) {
-            put_row(s, r, c->points.items[0]->point, f, is_fitted ? &f->parameters[k] : NULL);
+        if (c->usl.gap == SCALING_FITTED) {
+            put_rows(s, r, c);
+        } else {
+            put_row(s, r, c->points.items[0]->point, &c->usl, NULL);
         }
     }
 }

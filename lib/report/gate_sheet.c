@@ -1,11 +1,9 @@
 /* What a gate says of a run, see sheets.h: for people, for a forge's list of tests, and as the
  * document of docs/contracts/gate.md. */
-#include "base/vec_walk.h"
 #include "compare/gate.h"
 
 #include "core/json_field.h"
-#include "report/compare_layout.h"
-#include "report/notes.h"
+#include "report/prose.h"
 #include "report/sheets.h"
 #include "result/threshold.h"
 
@@ -83,7 +81,7 @@ static void put_name(const struct gate_words *w, const struct gate_check *check,
 
 static void put_line(struct buf *out, const char *text)
 {
-    buf_printf(out, "%s%s", out->len == 0 ? "" : "\n", text);
+    buf_printf(out, "%s%s", out->len == 0 ? "" : "; ", text);
 }
 
 static void put_run(const struct gate_words *w, struct buf *out)
@@ -173,64 +171,37 @@ static void put_checks(struct sheet *s, const struct gate_words *w)
 {
     struct table *t = table_new();
     vec_each (const struct gate_check, check, &w->gate->checks) {
-        _cleanup_(buf_done) struct buf name = BUF_INIT;
+        _cleanup_(buf_done) struct buf name = BUF_INIT, text = BUF_INIT;
         put_name(w, check, &name);
+        if (check->outcome != GATE_CHECK_PASSED &&
+            (check->kind != GATE_OF_THRESHOLD || check->skipped != NULL)) {
+            put_message(w, check, &text);
+        }
         table_text(t, "OUTCOME", "%s", gate_outcome_names[check->outcome]);
         table_text(t, "CHECK", "%s", buf_cstr(&name));
+        table_text(t, "WHY", "%s", text.len == 0 ? "-" : buf_cstr(&text));
         table_end_row(t);
     }
     sheet_table(s, NULL, t, SHEET_PROSE);
 }
 
-/* What refused it, line by line. */
-static void put_reasons(struct sheet *s, const struct gate_words *w)
-{
-    static const struct sheet_mark reason = {.word = "!", .color = TERMINAL_YELLOW};
-    sheet_block(s, NULL);
-    vec_each (const struct gate_check, check, &w->gate->checks) {
-        if (check->outcome == GATE_CHECK_PASSED || check->kind == GATE_OF_THRESHOLD ||
-            check->kind == GATE_OF_POINT ||
-            (check->kind == GATE_OF_COMPARISON && w->gate->comparison != NULL)) {
-            continue; /* the table says it, or the comparison's own text */
-        }
-        _cleanup_(buf_done) struct buf name = BUF_INIT, text = BUF_INIT;
-        put_name(w, check, &name);
-        put_message(w, check, &text);
-        buf_puts(&name, ": ");
-        for (const char *c = buf_cstr(&text); *c != '\0'; c++) {
-            if (*c == '\n') {
-                buf_puts(&name, "; ");
-            } else {
-                buf_putc(&name, *c);
-            }
-        }
-        sheet_put_line(s, &reason, &name);
-    }
-}
-
 /* The verdict is the last line on a terminal, and the heading elsewhere. */
-static void put_text(struct sheet *s, const struct gate_words *w, struct buf *sentence_take)
+static void put_people(struct sheet *s, const struct gate_words *w, struct buf *sentence_take)
 {
     static const struct sheet_mark passed = {.word = "PASSED", .color = TERMINAL_GREEN};
     static const struct sheet_mark refused = {.word = "REFUSED", .color = TERMINAL_RED};
+    const bool is_passed = w->gate->verdict == GATE_PASSED;
+    if (s->form != SHEET_TEXT) {
+        sheet_put_head(s,
+                       &(struct sheet_head){.before = xstrdup(is_passed ? "Passed: " : "Refused: "),
+                                            .name = buf_take(sentence_take)});
+    }
     if (w->gate->comparison != NULL) {
         sheet_comparison(s, w->gate->comparison);
     }
     put_checks(s, w);
-    put_reasons(s, w);
-    sheet_put_line(s, w->gate->verdict == GATE_PASSED ? &passed : &refused, sentence_take);
-}
-
-static void put_markdown(struct sheet *s, const struct gate_words *w, struct buf *sentence_take)
-{
-    const char *verdict = w->gate->verdict == GATE_PASSED ? "Passed: " : "Refused: ";
-    sheet_put_head(
-        s, &(struct sheet_head){.before = xstrdup(verdict), .name = buf_take(sentence_take)});
-    put_checks(s, w);
-    put_reasons(s, w);
-    if (w->gate->comparison != NULL) {
-        sheet_comparison(s, w->gate->comparison);
-    }
+    sheet_block(s, NULL);
+    sheet_put_line(s, is_passed ? &passed : &refused, sentence_take);
 }
 
 static json_t *check_to_json(const struct gate_words *w, const struct gate_check *check)
@@ -287,11 +258,9 @@ void sheet_gate(struct sheet *s, const struct gate *g)
     put_sentence(g, &sentence);
     if (s->form == SHEET_JSON) {
         s->document = gate_to_json(&w);
-    } else if (s->form == SHEET_TEXT) {
-        put_text(s, &w, &sentence);
     } else if (s->form == SHEET_JUNIT) {
         put_junit(s, &w, &sentence);
     } else {
-        put_markdown(s, &w, &sentence);
+        put_people(s, &w, &sentence);
     }
 }

@@ -4,13 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/text.h"
-#include "base/vec_walk.h"
-#include "report/run_labels.h"
-#include "report/table.h"
-
-#define GRID_MAX_POINTS 1000 /* a wider grid is not readable */
-#define BATCH_SIZE "batch_size"
+#include "base/str.h"
+#include "result/catalogue.h"
 
 /* All swept points have the same names (spec_load sees to it), so `name` is in both. */
 static bool same_value(const struct params *a, const struct params *b, const char *name)
@@ -39,29 +34,6 @@ static const char *system_name(const struct layout *l, const struct point *p)
     return l->result->def->spec->systems.items[p->system].label;
 }
 
-/* Every row of a rehearsal, a simulated or an imported run carries the words, but in a page, which
- * explains them at its top. Owned; NULL for a plain run. */
-static char *run_word(const struct layout *l)
-{
-    struct buf marks = BUF_INIT;
-    if (!l->is_page) {
-        run_labels_put(l->result, &marks);
-    }
-    return marks.len == 0 ? NULL : buf_take(&marks);
-}
-
-/* The value of a swept point, as the head of a column. Owned. */
-static char *head_text(const struct layout *l, const struct point *p, const char *name)
-{
-    struct buf text = BUF_INIT;
-    if (l->is_page) {
-        words_put_value(name, params_get(&p->params, name), WORDS_COUNTED, &text);
-    } else {
-        value_format(params_get(&p->params, name), &text);
-    }
-    return buf_take(&text);
-}
-
 bool layout_follows_system(const struct layout *l, const char *name)
 {
     result_each_swept (p, l->result) {
@@ -77,200 +49,73 @@ bool layout_follows_system(const struct layout *l, const char *name)
     return true;
 }
 
-/* ---- the grid ---- */
-
-/* Heads of rows or columns: the swept points that are the first with their values, in order. */
-struct heads {
-    VEC(const struct point_result *) list;
-};
-
-static bool same_row(const struct layout *l, const struct point *a, const struct point *b)
-{
-    return a->system == b->system &&
-           (l->words.names.len == 1 || same_value(&a->params, &b->params, l->words.names.items[0]));
-}
-
-static bool same_column(const struct layout *l, const struct point *a, const struct point *b)
-{
-    return same_value(&a->params, &b->params, l->words.names.items[l->words.names.len - 1]);
-}
-
-static void collect_heads(const struct layout *l, struct heads *heads,
-                          bool (*same)(const struct layout *, const struct point *,
-                                       const struct point *))
-{
-    result_each_swept (p, l->result) {
-        if (!vec_any(&heads->list, it, same(l, (*it)->point, p->point))) {
-            *vec_push(&heads->list) = p;
-        }
-    }
-}
-
-static const struct point_result *find_cell(const struct layout *l, const struct point *row,
-                                            const struct point *column)
-{
-    return array_find(l->result->points, l->result->def->matrix.n_swept, p,
-                      same_row(l, p->point, row) && same_column(l, p->point, column));
-}
-
-bool layout_shades_efficiency(const struct layout *l)
-{
-    return !l->own_baselines && !l->words.systems;
-}
-
-/* What a grid's cell is shaded by. */
-static const struct estimate *shaded(const struct layout *l, const struct point_result *p)
-{
-    return layout_shades_efficiency(l) ? &p->efficiency.estimate : &p->throughput.estimate;
-}
-
-struct shading {
-    double low, high; /* of all swept points */
-};
-
-static struct shading shading_of(const struct layout *l)
-{
-    struct shading s = {INFINITY, -INFINITY};
-    result_each_swept (p, l->result) {
-        if (shaded(l, p)->known) {
-            s.low = fmin(s.low, shaded(l, p)->value);
-            s.high = fmax(s.high, shaded(l, p)->value);
-        }
-    }
-    return s;
-}
-
-/* In proportion to the value, so that small differences look small; of equal ones none. */
-static int shade_of(const struct shading *s, const struct estimate *e)
-{
-    return !e->known || s->high <= s->low ? TABLE_NO_SHADE
-                                          : (int)lround((TABLE_SHADES - 1) * e->value / s->high);
-}
-
-#define LINES_MAX_POINTS 100 /* of more points a page is too long; results --by line prints all */
-
-bool layout_shows_lines(const struct layout *l, const struct point *p)
-{
-    return l->is_page && p->index < LINES_MAX_POINTS &&
-           l->result->def->spec->systems.items[p->system].log != NULL;
-}
-
-static void link_lines(struct table *t, const struct layout *l, const struct point *p)
-{
-    if (layout_shows_lines(l, p)) {
-        _cleanup_(freep) char *anchor = xasprintf(LAYOUT_LINES, p->index);
-        table_link(t, "#", anchor);
-    }
-}
-
-static void put_grid_cell(struct table *t, const struct layout *l, const struct shading *shading,
-                          const struct point_result *p)
-{
-    if (p == NULL) { /* excluded from the sweep */
-        table_cell(t, "-");
-        return;
-    }
-    _cleanup_(buf_done) struct buf text = BUF_INIT;
-    figure_format(&p->throughput, &text);
-    if (p->efficiency.estimate.known && !l->own_baselines) {
-        buf_printf(&text, " (%.1f%%)", 100 * p->efficiency.estimate.value);
-    }
-    table_cell(t, "%s", buf_cstr(&text));
-    link_lines(t, l, p->point);
-    table_shade(t, shade_of(shading, shaded(l, p)));
-}
-
-static struct table *grid_of(const struct layout *l, const struct heads *rows,
-                             const struct heads *columns)
-{
-    const struct shading shading = shading_of(l);
-    const bool row_name = l->words.names.len == 2, row_system = l->words.systems || !row_name;
-    struct table *t = table_new();
-    if (row_system) {
-        table_column(t, "SYSTEM", TABLE_LEFT);
-    }
-    if (row_name) {
-        table_named_column(t, l->words.names.items[0], TABLE_RIGHT);
-    }
-    vec_each (const struct point_result *const, column, &columns->list) {
-        _cleanup_(freep) char *title =
-            head_text(l, (*column)->point, l->words.names.items[l->words.names.len - 1]);
-        table_column(t, title, TABLE_RIGHT);
-    }
-    vec_each (const struct point_result *const, row, &rows->list) {
-        const struct point *like = (*row)->point;
-        if (row_system) {
-            table_cell(t, "%s", system_name(l, like));
-        }
-        if (row_name) {
-            _cleanup_(buf_done) struct buf text = BUF_INIT;
-            value_format(params_get(&like->params, l->words.names.items[0]), &text);
-            table_cell(t, "%s", buf_cstr(&text));
-        }
-        vec_each (const struct point_result *const, column, &columns->list) {
-            put_grid_cell(t, l, &shading, find_cell(l, like, (*column)->point));
-        }
-    }
-    return t;
-}
-
-struct table *layout_grid(const struct layout *l)
-{
-    const uint32_t n_swept = l->result->def->matrix.n_swept;
-    if (l->words.names.len < 1 || l->words.names.len > 2 || n_swept > GRID_MAX_POINTS ||
-        l->mixed_units ||
-        (l->words.names.len == 1 && layout_follows_system(l, l->words.names.items[0]))) {
-        return NULL; /* the table of points has it, a row each */
-    }
-    struct heads rows = {0}, columns = {0};
-    collect_heads(l, &rows, same_row);
-    collect_heads(l, &columns, same_column);
-    /* A zip's values are a diagonal: a grid of blanks, and a search for each of them. */
-    const bool is_half_full = rows.list.len * columns.list.len <= 2 * (size_t)n_swept;
-    const bool is_grid = rows.list.len > 1 && columns.list.len > 1; /* else it is a list */
-    struct table *t = is_grid && is_half_full ? grid_of(l, &rows, &columns) : NULL;
-    vec_done(&rows.list);
-    vec_done(&columns.list);
-    return t;
-}
-
-void layout_grid_caption(const struct layout *l, struct buf *out)
-{
-    buf_printf(out, "Throughput in %s%s", l->unit, l->own_baselines ? "" : " (efficiency)");
-    _cleanup_(freep) char *word = run_word(l);
-    if (word != NULL) {
-        buf_printf(out, ", %s", word);
-    }
-    buf_printf(out,
-               l->words.names.len == 2 ? ", by %s (rows) and %s (columns)" : ", by %s (columns)",
-               l->words.names.items[0], l->words.names.items[l->words.names.len - 1]);
-}
-
 /* ---- one row a point ---- */
 
-bool layout_any_interval(const struct layout *l, size_t offset)
-{
-    return swept_any(l->result, p,
-                     point_figure(p, offset)->estimate.known &&
-                         point_figure(p, offset)->estimate.has_interval);
-}
-
-static const struct resource_column {
-    const char *title;
-    size_t offset;
-} resource_columns[] = {{"EFF/POD", KEPT_FIGURE(efficiency_per_pod)},
-                        {"EFF/CPU", KEPT_FIGURE(efficiency_per_cpu)}};
-
-/* Has a swept point another value of that figure than its efficiency per trainer? */
-static bool says_more(const struct layout *l, size_t offset)
+static bool any_interval(const struct layout *l, const struct figure_kind *k)
 {
     result_each_swept (p, l->result) {
-        const struct estimate *e = &point_figure(p, offset)->estimate;
-        if (!l->own_baselines && e->known && fabs(e->value - p->efficiency.estimate.value) > 1e-9) {
+        const struct estimate e = figure_of(p, k).estimate;
+        if (e.known && e.has_interval) {
             return true;
         }
     }
     return false;
+}
+
+bool layout_any_interval(const struct layout *l, enum figure_id id)
+{
+    return any_interval(l, &figure_kinds[id]);
+}
+
+static const struct estimate *efficiency_of(const struct point_result *p)
+{
+    return &point_figure(p, FIGURE_EFFICIENCY)->estimate;
+}
+
+/* Has a swept point another value of that share than its efficiency per trainer, of 1% or more? */
+static bool says_more(const struct layout *l, const struct figure_kind *k)
+{
+    result_each_swept (p, l->result) {
+        const struct estimate e = figure_of(p, k).estimate;
+        if (e.known && e.value >= 0.01 && fabs(e.value - efficiency_of(p)->value) > 1e-9) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Does a table with these parts have a column of the figure? */
+static bool is_shown(const struct layout *l, const struct figure_kind *k, unsigned parts)
+{
+    switch (k->place) {
+    case PLACE_TABLE:
+        return !l->own_baselines;
+    case PLACE_ROOM:
+        return !l->own_baselines && (parts & LAYOUT_SPEEDUP) != 0;
+    case PLACE_MORE:
+        return (k->is_independent || !l->own_baselines) && says_more(l, k);
+    case PLACE_ACCURACY:
+        return figure_is_asked(k, l->result->def->spec) &&
+               (k->is_cost ? l->result->price != NULL : k->is_independent || !l->own_baselines);
+    case PLACE_ASKED:
+        break;
+    }
+    return false;
+}
+
+struct layout_columns layout_columns_of(const struct layout *l, unsigned parts)
+{
+    static const unsigned tables[] = {
+        [PLACE_MORE] = LAYOUT_MORE, [PLACE_ACCURACY] = LAYOUT_ACCURACY};
+    struct layout_columns columns = {0};
+    figure_each_kind (k) {
+        if ((parts & (LAYOUT_MORE | LAYOUT_ACCURACY)) == tables[k->place] &&
+            is_shown(l, k, parts)) {
+            const bool with = k->place != PLACE_ROOM && any_interval(l, k);
+            *vec_push(&columns.list) = (struct layout_column){k, with};
+        }
+    }
+    return columns;
 }
 
 void layout_put_words(struct table *t, const struct point_words *words, const struct point *p)
@@ -301,13 +146,12 @@ void layout_put_identity(struct table *t, const struct layout *l, const struct p
 /* What a table of points has columns for, besides what its parts say. */
 struct point_columns {
     unsigned parts;
-    bool by_index, has_index;    /* the index in place of what varies; besides that */
-    bool x_interval, e_interval; /* of throughput, of efficiency */
-    bool range, trials, scaling;
+    bool by_index, has_index; /* the index in place of what varies; besides that */
+    bool x_interval;          /* of throughput */
+    bool range, trials;
     bool devices;
-    bool resources[COUNT_OF(resource_columns)];
-    char *word;  /* of the run; NULL: none; owned */
-    char *title; /* of the throughput; owned */
+    struct layout_columns figures; /* owned */
+    char *title;                   /* of the throughput; owned */
 };
 
 /* Are devices known, and other numbers than those of replicas, which are parameters? */
@@ -326,20 +170,14 @@ static struct point_columns columns_of(const struct layout *l, unsigned parts)
     struct point_columns c = {
         .parts = parts,
         .by_index = (parts & LAYOUT_BY_INDEX) != 0 || !layout_has_words(l),
-        .x_interval = layout_any_interval(l, POINT_FIGURE(throughput)),
-        .e_interval = layout_any_interval(l, POINT_FIGURE(efficiency)),
+        .x_interval = layout_any_interval(l, FIGURE_THROUGHPUT),
         .trials = !l->is_brief || swept_any(l->result, p, p->n_succeeded < p->n_trials),
-        .scaling = !l->own_baselines,
-        .word = (parts & LAYOUT_WORD) == 0 ? NULL : run_word(l),
+        .figures = layout_columns_of(l, parts),
         .title = l->is_brief && !l->mixed_units ? text_capitals(l->unit) : xstrdup("THROUGHPUT"),
     };
     c.has_index = l->is_page && !c.by_index; /* notes and warnings name points by it */
     c.range = (parts & LAYOUT_RANGE) != 0 || !c.x_interval;
     c.devices = !c.by_index && says_devices(l);
-    for (size_t i = 0; i < COUNT_OF(resource_columns); i++) {
-        c.resources[i] = c.scaling && (parts & LAYOUT_RESOURCES) != 0 &&
-                         says_more(l, resource_columns[i].offset);
-    }
     return c;
 }
 
@@ -347,7 +185,6 @@ static void put_throughput(struct table *t, const struct layout *l,
                            const struct point_columns *with, const struct point_result *p)
 {
     table_figure(t, with->title, &p->throughput);
-    link_lines(t, l, p->point);
     if (l->mixed_units) {
         table_text(t, "UNIT", "%s",
                    p->throughput.estimate.known ? figure_shown(&p->throughput).unit : "-");
@@ -364,16 +201,26 @@ static void put_throughput(struct table *t, const struct layout *l,
     }
 }
 
-void layout_put_percents(struct table *t, const struct estimate *e, int decimals)
+void layout_put_figure(struct table *t, const char *heading, const struct figure *f, int decimals,
+                       bool with_interval)
 {
-    table_known(t, "95% INTERVAL", e->known && e->has_interval, "%.*f..%.*f%%", decimals,
-                100 * e->low, decimals, 100 * e->high);
+    const struct estimate *e = &f->estimate;
+    if (decimals == LAYOUT_NUMBER) {
+        table_figure(t, heading, f);
+    } else {
+        table_known(t, heading, e->known, "%.*f%%", decimals, 100 * e->value);
+    }
+    if (with_interval && decimals == LAYOUT_NUMBER) {
+        table_interval(t, "95% INTERVAL", f);
+    } else if (with_interval) {
+        table_known(t, "95% INTERVAL", e->known && e->has_interval, "%.*f..%.*f%%", decimals,
+                    100 * e->low, decimals, 100 * e->high);
+    }
 }
 
 static void put_row(struct table *t, const struct layout *l, const struct point_columns *with,
                     const struct point_result *p)
 {
-    const struct estimate *e = &p->efficiency.estimate;
     if (with->has_index) {
         table_number(t, "POINT", "%u", p->point->index);
     }
@@ -382,35 +229,22 @@ static void put_row(struct table *t, const struct layout *l, const struct point_
         table_number(t, "DEVICES", "%u", p->point->devices);
     }
     put_throughput(t, l, with, p);
-    if (with->scaling && (with->parts & LAYOUT_SPEEDUP) != 0) {
-        table_figure(t, "SPEEDUP", &p->speedup);
-    }
-    if (with->scaling) {
-        table_percent(t, "EFFICIENCY", e->known ? e->value : NAN, false);
-        if (with->e_interval) {
-            layout_put_percents(t, e, 1);
-        }
-    }
-    for (size_t i = 0; i < COUNT_OF(resource_columns); i++) {
-        if (with->resources[i]) {
-            const struct estimate *other = &point_figure(p, resource_columns[i].offset)->estimate;
-            table_percent(t, resource_columns[i].title, other->known ? other->value : NAN, false);
-        }
-    }
-    if (with->word != NULL) {
-        table_text(t, "RUN", "%s", with->word);
+    vec_each (const struct layout_column, column, &with->figures.list) {
+        const struct figure f = figure_of(p, column->kind);
+        layout_put_figure(t, column->kind->heading, &f,
+                          column->kind->is_percent ? 1 : LAYOUT_NUMBER, column->with_interval);
     }
     table_end_row(t);
 }
 
 struct table *layout_points(const struct layout *l, unsigned parts)
 {
-    const struct point_columns with = columns_of(l, parts);
+    struct point_columns with = columns_of(l, parts);
     struct table *t = table_new();
     result_each_swept (p, l->result) {
         put_row(t, l, &with, p);
     }
-    free(with.word);
+    vec_done(&with.figures.list);
     free(with.title);
     return t;
 }
@@ -456,45 +290,21 @@ static bool counts_steps(const struct spec *spec)
     return vec_any(&spec->systems, system, system->log == NULL);
 }
 
-static bool has_job_batch(const struct layout *l)
-{
-    return l->result->def->spec->workload.batch_scope == BATCH_OF_JOB;
-}
-
-/* A parameter that all points share. A system without servers has its number of
- * trainers as workers. */
-static void put_shared(const struct layout *l, const struct param *p, struct buf *out)
-{
-    const struct training_words training = matrix_training_words(&l->result->def->matrix);
-    if (l->is_page && p->value.is_int && strcmp(p->name, "trainers") == 0) {
-        buf_printf(out, "%lld %s; ", (long long)p->value.i,
-                   p->value.i == 1 ? training.one : training.many);
-        return;
-    }
-    words_put_value(p->name, &p->value, layout_form(l), out);
-    if (l->is_page && strcmp(p->name, BATCH_SIZE) == 0 && !has_job_batch(l)) {
-        buf_printf(out, " a %s", training.one);
-    }
-    buf_puts(out, "; ");
-}
-
 void layout_describe_run(const struct layout *l, struct buf *out)
 {
     const struct run_def *def = l->result->def;
     const struct spec *spec = def->spec;
     const uint32_t n_swept = def->matrix.n_swept, n_added = def->matrix.n_points - n_swept;
-    if (l->is_page && layout_has_systems_alone(l)) {
-        buf_puts(out, "only the system varies; ");
-    }
     if (!l->words.systems) {
         buf_printf(out, "%s; ", system_name(l, l->result->points[0].point));
     }
     vec_each (struct param, p, &l->result->points[0].point->params.list) {
         if (!words_has_name(&l->words.names, p->name)) {
-            put_shared(l, p, out);
+            words_put_value(p->name, &p->value, layout_form(l), out);
+            buf_puts(out, "; ");
         }
     }
-    if (has_job_batch(l)) {
+    if (spec->workload.batch_scope == BATCH_OF_JOB) {
         buf_puts(out, "a batch is of the whole job; ");
     }
     if (spec->workload.compute == COMPUTE_EMULATED) {
@@ -502,9 +312,7 @@ void layout_describe_run(const struct layout *l, struct buf *out)
                    (double)trace_step_ns(&spec->workload.trace) / 1e6);
     }
     buf_printf(out, "%u point%s", n_swept, plural(n_swept));
-    if (n_added > 0 && l->is_page) {
-        buf_printf(out, " to compare and %u baseline%s", n_added, plural(n_added));
-    } else if (n_added > 0) {
+    if (n_added > 0) {
         buf_printf(out, " and %u for the baseline", n_added);
     }
     if (spec->stop.is_set) {
@@ -522,5 +330,23 @@ void layout_describe_run(const struct layout *l, struct buf *out)
         buf_printf(out, ", of %lld step%s after %lld warm-up step%s", (long long)spec->steps,
                    plural((uint64_t)spec->steps), (long long)spec->warmup_steps,
                    plural((uint64_t)spec->warmup_steps));
+    }
+}
+
+/* ---- metrics ---- */
+
+const struct figure *metric_of_point(const struct point_result *p, const char *name)
+{
+    static const struct figure unknown = {.unit = ""};
+    const struct point_metric *m = vec_find(&p->metrics, it, str_eq(it->name, name));
+    return m == NULL ? &unknown : &m->figure;
+}
+
+void metric_names_add(struct words_names *names, const struct result *r)
+{
+    result_each_point (p, r) {
+        vec_each (const struct point_metric, m, &p->metrics) {
+            words_add_name(names, m->name);
+        }
     }
 }

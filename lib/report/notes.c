@@ -1,12 +1,11 @@
-/* See notes.h. */
-#include "report/notes.h"
+/* See prose.h. */
+#include "report/prose.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "base/str.h"
-#include "base/text.h"
-#include "base/vec_walk.h"
+#include "result/catalogue.h"
 #include "result/flops.h"
 #include "result/number.h"
 #include "result/threshold.h"
@@ -24,116 +23,68 @@ void notes_add(struct notes *notes, enum note_kind kind, const char *fmt, ...)
     *vec_push(&notes->list) = note;
 }
 
-static struct training_words training_words(const struct result *r)
+static void note_columns(struct notes *notes, const struct layout *l, unsigned parts)
 {
-    return matrix_training_words(&r->def->matrix);
+    struct layout_columns columns = layout_columns_of(l, parts);
+    vec_each (const struct layout_column, column, &columns.list) {
+        _cleanup_(freep) char *text = words_meaning(column->kind, l->result->def);
+        notes_add(notes, NOTE_INFO, "%s: %s", column->kind->title, text);
+    }
+    vec_done(&columns.list);
+}
+
+/* Their meanings are not repeated here: with each new figure all tables would change. */
+static void note_more(struct notes *notes, const struct layout *l)
+{
+    struct layout_columns columns = layout_columns_of(l, LAYOUT_MORE);
+    if (columns.list.len > 0) {
+        notes_add(notes, NOTE_INFO, "More figures: docs/figures.md says what they mean.");
+    }
+    vec_done(&columns.list);
 }
 
 static void note_throughput(struct notes *notes, const struct layout *l)
 {
     const struct result *r = l->result;
     bool methods[INTERVAL_WELCH_LOG + 1] = {false};
+    _cleanup_(buf_done) struct buf names = BUF_INIT;
     result_each_point (p, r) {
         const struct estimate *e = &p->throughput.estimate;
         methods[e->method] = methods[e->method] || e->known;
     }
+    for (int i = INTERVAL_NONE + 1; i <= INTERVAL_WELCH_LOG; i++) {
+        buf_printf(&names, "%s%s",
+                   !methods[i]      ? ""
+                   : names.len == 0 ? "; intervals: "
+                                    : ", ",
+                   methods[i] ? interval_method_names[i] : "");
+    }
     notes_add(notes, NOTE_INFO,
-              "Throughput X: %s of the whole %s (all %s together), median over trials.",
+              "Throughput: %s of the whole %s (all %s together), median over trials%s.",
               l->mixed_units ? "in the unit of its row," : l->unit, r->points[0].throughput.scope,
-              training_words(r).many);
-    if (methods[INTERVAL_T_LOG]) {
-        notes_add(
-            notes, NOTE_INFO,
-            "95%% interval: Student's t on log throughput. Its center is the geometric mean of "
-            "the trials, so the median may differ from it.");
-    }
-    if (methods[INTERVAL_ORDER_STATISTICS]) {
-        notes_add(
-            notes, NOTE_INFO,
-            "95%% interval: interpolated order statistics of the median (6 trials or more), for "
-            "any distribution.");
-    }
-    if (methods[INTERVAL_TWO_STAGE_LOG]) {
-        notes_add(
-            notes, NOTE_INFO,
-            "95%% interval: Stein's two stages on log throughput; the deviation is that of the "
-            "first %lld trials.",
-            (long long)r->def->spec->min_repeats);
-    }
+              matrix_training_words(&r->def->matrix).many, buf_cstr(&names));
     if (methods[INTERVAL_NONE]) {
         notes_add(notes, NOTE_BASE, "No interval with fewer than 3 trials%s.",
                   r->def->spec->repeats < 3 ? "; --repeats 3 gives one" : "");
     }
 }
 
-/* Returns the first replica of a system with a summary that its log rule made, or NULL. It is
- * borrowed until another point is opened. */
-static const struct replica_result *log_replica(const struct result *r, uint32_t system)
-{
-    result_each_point (p, r) {
-        if (p->point->system != system || p->kept == NULL || !p->kept->has_log) {
-            continue;
-        }
-        point_each_replica (replica, p) {
-            if (replica_is_rated(replica) && replica->summary.source.rule != NULL) {
-                return replica;
-            }
-        }
-    }
-    return NULL;
-}
-
 static void note_logs(struct notes *notes, const struct result *r)
 {
-    for (size_t i = 0; i < r->def->spec->systems.len; i++) {
-        const struct replica_result *replica = log_replica(r, (uint32_t)i);
-        if (replica != NULL) {
-            const struct summary *s = &replica->summary;
-            const enum role role = replica->row->id.role;
+    for (size_t i = 0; r->systems != NULL && i < r->def->spec->systems.len; i++) {
+        const struct system_result *s = &r->systems[i];
+        if (s->rule != NULL) {
             const bool is_own = log_rule_is_unnamed(r->def->spec->systems.items[i].log);
             notes_add(notes, NOTE_INFO, "System %s: %s/s of its log, by %s%s: %s, of %s%s.",
-                      r->def->spec->systems.items[i].name, summary_unit_names[s->source.unit],
-                      is_own ? "a rule in the definition" : "the rule ",
-                      is_own ? "" : s->source.rule, s->source.method,
-                      s->source.is_job        ? "the whole job"
-                      : role == ROLE_LAUNCHER ? "the "
-                                              : "each ",
-                      s->source.is_job ? "" : role_to_string(role));
+                      r->def->spec->systems.items[i].name, summary_unit_names[s->unit],
+                      is_own ? "a rule in the definition" : "the rule ", is_own ? "" : s->rule,
+                      s->method,
+                      s->is_job                  ? "the whole job"
+                      : s->role == ROLE_LAUNCHER ? "the "
+                                                 : "each ",
+                      s->is_job ? "" : role_to_string(s->role));
         }
     }
-}
-
-static void note_scaling(struct notes *notes, const struct layout *l)
-{
-    const struct result *r = l->result;
-    const bool has_interval = layout_any_interval(l, POINT_FIGURE(efficiency));
-    const struct training_words words = matrix_size_words(&r->def->matrix);
-    const bool has_trainers = strstr(words.one, role_to_string(ROLE_TRAINER)) != NULL;
-    const char *intervals = has_interval ? " Intervals: Welch's t on log throughput." : "";
-    if (r->def->spec->baseline.kind == BASELINE_SINGLE_NODE && r->points[0].point->devices == 0) {
-        notes_add(notes, NOTE_INFO, "Speedup S = X / X_1, efficiency E = S / %s; X_1: one %s%s.%s",
-                  words.many, words.one, has_trainers ? " without a pserver" : "", intervals);
-    } else {
-        notes_add(notes, NOTE_INFO,
-                  "Speedup S = X / X_base%s, efficiency E = S x %s of the baseline / %s.%s",
-                  r->def->spec->unit == UNIT_OF_BATCHES ? " in samples/s" : "", words.many,
-                  words.many, intervals);
-    }
-}
-
-/* How times divide. */
-static void note_time_speedup(struct notes *notes, const struct layout *l)
-{
-    const struct result *r = l->result;
-    if (r->def->spec->goal.kind == GOAL_NONE || l->own_baselines) {
-        return;
-    }
-    const char *many = matrix_size_words(&r->def->matrix).many;
-    const bool has_interval = layout_any_interval(l, GOAL_FIGURE(time_speedup));
-    notes_add(notes, NOTE_INFO,
-              "Speedup of a time: that of the baseline / that of the point; efficiency: speedup x "
-              "%s of the baseline / %s.%s",
-              many, many, has_interval ? " Intervals: Welch's t on log time." : "");
 }
 
 /* Returns the accelerator of all points that name one, or NULL if no point does or they differ.
@@ -157,28 +108,14 @@ static bool has_metric(const struct result *r, const char *name)
     return swept_any(r, p, metric_of_point(p, name)->unit[0] != '\0');
 }
 
-static void note_cpu_flops(struct notes *notes, const struct result *r)
-{
-    const char *one = role_to_string(point_training_role(r->points[0].point));
-    notes_add(
-        notes, NOTE_INFO,
-        "TFLOPS of a %s: throughput x FLOPs of training with a sample / %ss. MFU: TFLOPS / "
-        "CPU_PEAK_TFLOPS, the threads x what one core multiplies and adds in fp32, measured "
-        "around the steps. benchworker needs fewer FLOPs than the plain algorithm (Winograd), "
-        "so its MFU may be above 100%%.",
-        one, one);
-}
-
-/* Names the formula, and why no utilization follows from it. */
+/* What MFU divides by, or why it does not exist; of CPUs a column has it. */
 static void note_flops(struct notes *notes, const struct result *r)
 {
     const struct workload *w = &r->def->spec->workload;
     const char *device = accelerator_of(r);
-    const char *precision = w->precision == PRECISION_UNKNOWN ? "" : precision_names[w->precision];
+    const char *precision = precision_names[w->precision];
     const double peak = flops_peak(device, w->precision);
-    _cleanup_(buf_done) struct buf text = BUF_INIT;
     if (has_metric(r, FLOPS_CPU_PEAK)) {
-        note_cpu_flops(notes, r);
         return;
     }
     if (!has_metric(r, "tflops")) {
@@ -187,35 +124,17 @@ static void note_flops(struct notes *notes, const struct result *r)
                       "No TFLOPS: the devices are not known, or spec.workload.flops does not say "
                       "the FLOPs of this unit.");
         }
-        return;
-    }
-    buf_puts(&text, "TFLOPS of a device: throughput x ");
-    const bool is_token = str_has_prefix(r->points[0].throughput.unit, "tokens");
-    if (!is_token && w->flops.per_sample > 0) {
-        buf_printf(&text, "%.4g FLOPs a sample, as the definition says", w->flops.per_sample);
-    } else {
-        buf_printf(&text, "6 N a token, N %.4g", w->flops.parameters);
-        if (!is_token) {
-            buf_printf(&text, ", %.0f tokens a sequence", w->flops.sequence);
-        }
-    }
-    notes_add(notes, NOTE_INFO, "%s / devices; what is computed twice counts once.",
-              buf_cstr(&text));
-    if (!isnan(peak) && !r->points[0].point->has_slices) {
+    } else if (w->precision == PRECISION_UNKNOWN) {
+        notes_add(notes, NOTE_INFO, "No MFU: spec.workload.precision does not say the precision.");
+    } else if (!has_metric(r, "mfu")) {
+        notes_add(notes, NOTE_INFO, "No MFU: no %s peak is known of %s.", precision,
+                  device == NULL                   ? "the devices, or they differ"
+                  : r->points[0].point->has_slices ? "slices"
+                                                   : device);
+    } else if (!isnan(peak)) {
         notes_add(notes, NOTE_INFO,
                   "MFU: TFLOPS / %.5g, the dense %s peak of %s by its data sheet.", peak, precision,
                   device);
-    } else if (has_metric(r, "mfu")) {
-        notes_add(notes, NOTE_INFO,
-                  "MFU: TFLOPS / the dense %s peak of each point's device by its data sheet.",
-                  precision);
-    } else if (r->points[0].point->has_slices) {
-        notes_add(notes, NOTE_INFO, "No MFU: the devices are slices, and peaks are of whole ones.");
-    } else if (w->precision == PRECISION_UNKNOWN) {
-        notes_add(notes, NOTE_INFO, "No MFU: spec.workload.precision does not say the precision.");
-    } else {
-        notes_add(notes, NOTE_INFO, "No MFU: no %s peak is known of %s.", precision,
-                  device == NULL ? "the devices, or they differ" : device);
     }
 }
 
@@ -228,7 +147,7 @@ static void warn_of_mfu(struct notes *notes, const struct result *r)
     }
 }
 
-/* What the seconds are, and why some trial has none. */
+/* Why some trial has no time, or a late one. */
 static void note_accuracy(struct notes *notes, const struct layout *l)
 {
     const struct result *r = l->result;
@@ -239,7 +158,6 @@ static void note_accuracy(struct notes *notes, const struct layout *l)
     uint32_t every = 0;
     size_t n_unknown = 0;
     const char *why = NULL;
-    const bool is_loss = spec->goal.kind == GOAL_LOSS;
     result_each_swept (p, r) {
         point_each_trial (t, p) {
             if (t->phase == TRIAL_SUCCEEDED) {
@@ -249,13 +167,6 @@ static void note_accuracy(struct notes *notes, const struct layout *l)
             }
         }
     }
-    notes_add(
-        notes, NOTE_INFO,
-        "%s: that of the evaluations in the logs, by the time since training began; median "
-        "over trials. If a trial never reached it, the point has no time, and BEST is the %s of "
-        "the trial that reached least.",
-        is_loss ? "Loss" : "Accuracy", is_loss ? "lowest loss" : "highest accuracy");
-    note_time_speedup(notes, l);
     if (every > 1) {
         notes_add(
             notes, NOTE_INFO,
@@ -426,22 +337,15 @@ static void note_wide(struct notes *notes, const struct layout *l)
     }
     result_each_point (p, r) {
         const struct estimate *e = &p->throughput.estimate;
-        const bool is_cut = array_any(p->trials, p->n_trials, t,
-                                      t->row == NULL || !attempt_outcome_decides(t->row->outcome));
         const bool is_wide = !e->has_interval || half_width_ratio(e) > asked * (1 + ROUNDING);
         if (!is_wide || point_result_is_given_up(p) || ++n > MAX_WIDE) {
             continue;
         }
         _cleanup_(buf_done) struct buf text = BUF_INIT;
         layout_describe_place(l, p->point->index, &text);
-        if (is_cut) {
-            buf_printf(&text, ": cut short, with %zu of %zu trials", p->n_succeeded, p->n_trials);
-        } else {
-            buf_printf(&text, ": more than repeats.max %lld trials are needed",
-                       (long long)spec->repeats);
-        }
+        buf_printf(&text, ": %zu of %zu trials succeeded", p->n_succeeded, p->n_trials);
         if (e->has_interval) {
-            buf_printf(&text, "; its interval is within %.3g%%, not %.3g%%",
+            buf_printf(&text, ", and the interval is within %.3g%%, not %.3g%%",
                        100 * half_width_ratio(e), 100 * asked);
         }
         notes_add(notes, NOTE_WARNING, "%s", buf_cstr(&text));
@@ -522,9 +426,11 @@ void notes_init(struct notes *notes, const struct layout *l)
         notes_add(notes, NOTE_INFO,
                   "Each point is its own baseline, so speedup and efficiency are 1 and not shown.");
     } else {
-        note_scaling(notes, l);
+        note_columns(notes, l, LAYOUT_ALL);
         note_baselines(notes, l->result);
     }
+    note_more(notes, l);
+    note_columns(notes, l, LAYOUT_ACCURACY);
     note_accuracy(notes, l);
     note_flops(notes, l->result);
     note_failures(notes, l);

@@ -3,7 +3,6 @@
 #include <math.h>
 
 #include "report/layout.h"
-#include "base/vec_walk.h"
 #include "report/sheets.h"
 #include "result/phases.h"
 
@@ -14,31 +13,56 @@ static const char method[] =
 
 static const enum role roles[] = {ROLE_TRAINER, ROLE_WORKER, ROLE_LAUNCHER, ROLE_PSERVER};
 
-static void put_ms(struct table *t, const char *title, double s)
+static void put_time(struct sheet *s, const char *title, const char *name, double ns)
 {
-    table_known(t, title, !isnan(s), s < 0.1 ? "%.1f" : "%.0f", 1e3 * s);
+    struct table *t = row_people(s);
+    if (t != NULL) {
+        table_known(t, title, !isnan(ns), ns < 1e8 ? "%.1f" : "%.0f", ns / 1e6);
+    } else {
+        sheet_number(s, name, ns / 1e9);
+    }
 }
 
-/* Adds the point's rows. */
-static void put_point(struct table *t, const struct point_result *p)
+static void put_row(struct sheet *s, const struct result *r, uint32_t point, enum role role,
+                    const struct step_means *m)
 {
     static const char *const titles[] = {"DATA", "FWD", "BWD", "SEND", "WAIT", "UPDATE", "RECV"};
-    for (size_t i = 0; i < COUNT_OF(roles); i++) {
-        const struct phase_times times = phase_times_of(p, roles[i]);
-        if (times.n == 0) {
-            continue;
+    const struct limit limit = limit_find(&r->points[point].kept->limit);
+    struct table *t = row_people(s);
+    row_text(s, NULL, "run", r->def->name);
+    if (t != NULL) { /* parts of the table begin with both */
+        table_text(t, "POINT", "%" PRIu32, point);
+    }
+    row_count(s, NULL, "point", point);
+    row_text(s, "ROLE", "role", role_to_string(role));
+    row_count(s, NULL, "replicas", m->n_replicas);
+    put_time(s, "STEP", "step_s", m->step_ns);
+    for (int i = 0; i < PHASE_COUNT; i++) {
+        _cleanup_(freep) char *name = xasprintf("%s_s", phase_to_string((enum phase)i));
+        put_time(s, titles[i], name, m->phase_ns[i]);
+    }
+    put_time(s, "EXPOSED", "exposed_s", role == ROLE_PSERVER ? NAN : m->exposed_ns);
+    put_time(s, "CPU", "cpu_s", m->cpu_ns);
+    if (t != NULL) {
+        table_known(t, "MB", !isnan(m->bytes_tx), "%.1f", (m->bytes_tx + m->bytes_rx) / 1e6);
+    }
+    row_number(s, NULL, "bytes_tx", m->bytes_tx, 1);
+    row_number(s, NULL, "bytes_rx", m->bytes_rx, 1);
+    row_text(s, NULL, "limit", limit_kind_names[limit.kind]);
+    row_number(s, NULL, "limit_share", limit.share, 1);
+    row_number(s, NULL, "advice", limit.advice, 1);
+    row_end(s);
+}
+
+static void put_rows(struct sheet *s, const struct result *r)
+{
+    for (uint32_t p = 0; p < r->def->matrix.n_points; p++) {
+        for (size_t i = 0; i < COUNT_OF(roles); i++) {
+            const struct step_means *means = phases_of(r->points[p].kept, roles[i]);
+            if (means != NULL) {
+                put_row(s, r, p, roles[i], means);
+            }
         }
-        table_text(t, "POINT", "%" PRIu32, p->point->index);
-        table_text(t, "ROLE", "%s", role_to_string(roles[i]));
-        put_ms(t, "STEP", times.step_s);
-        for (int k = 0; k < PHASE_COUNT; k++) {
-            put_ms(t, titles[k], times.phase_s[k]);
-        }
-        put_ms(t, "EXPOSED", roles[i] == ROLE_PSERVER ? NAN : times.exposed_s);
-        put_ms(t, "CPU", times.cpu_s);
-        table_known(t, "MB", !isnan(times.bytes_tx), "%.1f",
-                    (times.bytes_tx + times.bytes_rx) / 1e6);
-        table_end_row(t);
     }
 }
 
@@ -91,8 +115,7 @@ static void describe_limit(const struct limit *l, const struct limit_facts *f, s
 /* "Point 1 (pservers 1, trainers 4) is limited by ...", "Point 2: trainers 1, baseline" */
 static void describe_point(const struct layout *l, const struct point_result *p, struct buf *out)
 {
-    const struct limit_facts facts = limit_facts_of(p);
-    const struct limit limit = limit_find(&facts);
+    const struct limit limit = limit_find(&p->kept->limit);
     const bool is_limited = limit.kind != LIMIT_UNKNOWN;
     const bool has_words = l->words.names.len > 0 || l->words.systems || p->point->is_baseline;
     buf_printf(out, "Point %" PRIu32, p->point->index);
@@ -104,19 +127,17 @@ static void describe_point(const struct layout *l, const struct point_result *p,
     }
     if (is_limited) {
         buf_puts(out, " is limited by ");
-        describe_limit(&limit, &facts, out);
+        describe_limit(&limit, &p->kept->limit, out);
     }
 }
 
 static void put_people(struct sheet *s, const struct result *r)
 {
     const uint32_t n = r->def->matrix.n_points;
-    struct table *t = table_new();
     struct layout l;
     sheet_put_run(s, r, NULL);
-    for (uint32_t p = 0; p < n; p++) {
-        put_point(t, &r->points[p]);
-    }
+    put_rows(s, r);
+    struct table *t = row_take(s);
     if (table_is_empty(t)) {
         sheet_line(s, &sheet_paragraph,
                    "No replica of a succeeded trial reports how it spent its time.");
@@ -132,36 +153,12 @@ static void put_people(struct sheet *s, const struct result *r)
     layout_init(&l, r);
     for (uint32_t p = 0; p < n; p++) {
         struct buf text = BUF_INIT;
-        if (array_any(roles, COUNT_OF(roles), role, phase_times_of(&r->points[p], *role).n > 0)) {
+        if (r->points[p].kept->n_phases > 0) {
             describe_point(&l, &r->points[p], &text);
         }
         sheet_put_line(s, NULL, &text);
     }
     layout_done(&l);
-}
-
-static void put_row(struct sheet *s, const struct result *r, uint32_t point, enum role role,
-                    const struct phase_times *t)
-{
-    const struct limit_facts facts = limit_facts_of(&r->points[point]);
-    const struct limit limit = limit_find(&facts);
-    sheet_word(s, "run", r->def->name);
-    sheet_count(s, "point", point);
-    sheet_word(s, "role", role_to_string(role));
-    sheet_count(s, "replicas", t->n);
-    sheet_number(s, "step_s", t->step_s);
-    for (int i = 0; i < PHASE_COUNT; i++) {
-        _cleanup_(freep) char *column = xasprintf("%s_s", phase_to_string((enum phase)i));
-        sheet_number(s, column, t->phase_s[i]);
-    }
-    sheet_number(s, "exposed_s", role == ROLE_PSERVER ? NAN : t->exposed_s);
-    sheet_number(s, "cpu_s", t->cpu_s);
-    sheet_number(s, "bytes_tx", t->bytes_tx);
-    sheet_number(s, "bytes_rx", t->bytes_rx);
-    sheet_word(s, "limit", limit_kind_names[limit.kind]);
-    sheet_number(s, "limit_share", limit.share);
-    sheet_number(s, "advice", limit.advice);
-    sheet_end_row(s);
 }
 
 void sheet_phases(struct sheet *s, const struct result *r)
@@ -170,14 +167,7 @@ void sheet_phases(struct sheet *s, const struct result *r)
         put_people(s, r);
         return;
     }
-    put_row(s, r, 0, roles[0], &(struct phase_times){0});
+    put_row(s, r, 0, roles[0], &(struct step_means){0});
     sheet_drop_rows(s);
-    for (uint32_t p = 0; p < r->def->matrix.n_points; p++) {
-        for (size_t i = 0; i < COUNT_OF(roles); i++) {
-            const struct phase_times times = phase_times_of(&r->points[p], roles[i]);
-            if (times.n > 0) {
-                put_row(s, r, p, roles[i], &times);
-            }
-        }
-    }
+    put_rows(s, r);
 }

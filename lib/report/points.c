@@ -1,10 +1,9 @@
 /* A result by point, see sheets.h: the tables that the layout gives it and the notes below them. */
 #include <math.h>
 
-#include "report/layout.h"
-#include "report/notes.h"
 #include "report/prose.h"
 #include "report/sheets.h"
+#include "result/catalogue.h"
 #include "result/result_json.h"
 
 #define MAX_ROWS 12 /* of a brief table of points; of more a grid is shown if it can be */
@@ -58,29 +57,10 @@ static void put_scaling(struct sheet *s, const struct layout *l)
     }
 }
 
-/* The rows below have the same. */
-static bool put_grid(struct sheet *s, const struct layout *l)
-{
-    struct table *t = layout_grid(l);
-    if (t == NULL || !sheet_fits(s, t)) {
-        table_free(t);
-        return false;
-    }
-    struct buf caption = BUF_INIT;
-    layout_grid_caption(l, &caption);
-    sheet_table(s, &caption, t, 1);
-    return true;
-}
-
 static void put_points(struct sheet *s, const struct layout *l)
 {
-    static const unsigned parts[] = {LAYOUT_ALL,
-                                     LAYOUT_SPEEDUP | LAYOUT_RANGE | LAYOUT_WORD,
-                                     LAYOUT_SPEEDUP | LAYOUT_WORD,
-                                     LAYOUT_WORD,
-                                     LAYOUT_SPEEDUP,
-                                     0};
-    for (size_t i = l->is_brief ? 2 : 0; i < COUNT_OF(parts); i++) {
+    static const unsigned parts[] = {LAYOUT_ALL, LAYOUT_SPEEDUP, 0};
+    for (size_t i = l->is_brief ? 1 : 0; i < COUNT_OF(parts); i++) {
         struct table *t = layout_points(l, parts[i]);
         if (sheet_fits(s, t)) {
             sheet_table(s, NULL, t, 1);
@@ -110,26 +90,9 @@ static void put_tables(struct sheet *s, const struct layout *l)
         return; /* what failed says it */
     }
     const bool has_grid =
-        (!l->is_brief || l->result->def->matrix.n_swept > MAX_ROWS) && put_grid(s, l);
+        (!l->is_brief || l->result->def->matrix.n_swept > MAX_ROWS) && sheet_grid(s, l);
     if (!l->is_brief || !has_grid) {
         put_points(s, l);
-    }
-}
-
-void sheet_other_figures(struct sheet *s, const struct layout *l)
-{
-    struct table *accuracy = layout_accuracy(l), *metrics = layout_metrics(l);
-    const size_t n_heads =
-        layout_has_words(l) ? l->words.names.len + (l->words.systems ? 1 : 0) : 1;
-    struct buf caption = BUF_INIT;
-    if (accuracy != NULL) {
-        layout_accuracy_caption(l, &caption);
-        sheet_table(s, &caption, accuracy, n_heads);
-    }
-    if (metrics != NULL) {
-        caption = BUF_INIT;
-        buf_puts(&caption, LAYOUT_METRICS_CAPTION);
-        sheet_table(s, &caption, metrics, n_heads);
     }
 }
 
@@ -183,17 +146,7 @@ static void put_people(struct sheet *s, const struct result *r)
 
 /* ---- for programs ---- */
 
-static void put_accuracy_cells(struct sheet *s, const struct spec *spec,
-                               const struct point_result *p)
-{
-    sheet_estimate(s, "time_to_accuracy_s", &p->goal->time_to_accuracy.estimate);
-    sheet_number(s, "trials_reached", spec->goal.kind != GOAL_NONE ? (double)p->n_reached : NAN);
-    sheet_estimate(s, "accuracy_after_time", &p->goal->accuracy_after_time.estimate);
-    sheet_estimate(s, "time_to_accuracy_speedup", &p->goal->time_speedup.estimate);
-    sheet_estimate(s, "time_to_accuracy_efficiency", &p->goal->time_efficiency.estimate);
-}
-
-static void put_figures(struct sheet *s, const struct point_result *p)
+static void put_throughput(struct sheet *s, const struct point_result *p)
 {
     const struct figure shown = figure_shown(&p->throughput);
     const struct estimate *own = &shown.estimate;
@@ -203,9 +156,28 @@ static void put_figures(struct sheet *s, const struct point_result *p)
     sheet_method(s, "throughput_method", own);
     sheet_number(s, "throughput_min", figure_shown_value(&p->throughput, p->throughput_min));
     sheet_number(s, "throughput_max", figure_shown_value(&p->throughput, p->throughput_max));
-    sheet_estimate(s, "speedup", &p->speedup.estimate);
-    sheet_estimate(s, "efficiency", &p->efficiency.estimate);
-    sheet_method(s, "ratio_method", &p->efficiency.estimate);
+}
+
+/* Those that the definition asks for. */
+static void put_figures(struct sheet *s, const struct spec *spec, const struct point_result *p)
+{
+    put_throughput(s, p);
+    figure_each_kind (k) {
+        if (k->column == NULL || k == &figure_kinds[FIGURE_THROUGHPUT] ||
+            !figure_is_asked(k, spec)) {
+            continue;
+        }
+        const struct figure f = figure_of(p, k);
+        if (k->has_interval) {
+            sheet_estimate(s, k->column, &f.estimate);
+        } else {
+            sheet_value(s, k->column, &f.estimate);
+        }
+    }
+    sheet_method(s, "ratio_method", &point_figure(p, FIGURE_EFFICIENCY)->estimate);
+    if (spec->goal.kind != GOAL_NONE) {
+        sheet_count(s, "trials_reached", p->n_reached);
+    }
 }
 
 static void put_row(struct sheet *s, const struct result *r, const struct words_names *names,
@@ -220,7 +192,7 @@ static void put_row(struct sheet *s, const struct result *r, const struct words_
     sheet_word(s, "system", def->spec->systems.items[p->point->system].name);
     sheet_word(s, "phase", trial_phase_to_string(p->phase));
     sheet_params(s, names->items, names->len, &p->point->params);
-    put_figures(s, p);
+    put_figures(s, def->spec, p);
     sheet_word(s, "baseline_kind", baseline_kind_names[def->spec->baseline.kind]);
     sheet_number(s, "baseline_point", base == NULL ? NAN : base->point->index);
     const struct figure x = base == NULL ? (struct figure){0} : figure_shown(&base->throughput);
@@ -231,16 +203,11 @@ static void put_row(struct sheet *s, const struct result *r, const struct words_
     sheet_bool(s, "simulated", r->simulated);
     sheet_count(s, "pods", point_pods(p->point));
     sheet_number(s, "cpus", p->cpus);
-    sheet_estimate(s, "efficiency_per_pod", &p->kept->efficiency_per_pod.estimate);
-    sheet_estimate(s, "efficiency_per_cpu", &p->kept->efficiency_per_cpu.estimate);
     sheet_bool(s, "imported", spec_is_imported(def->spec));
     const struct exchange_mode mode = point_mode(def->spec, p->point);
     char mode_text[EXCHANGE_MODE_TEXT_MAX];
     exchange_mode_text(&mode, mode_text);
     sheet_word(s, "mode", mode_text);
-    if (def->spec->goal.kind != GOAL_NONE || def->spec->accuracy_after_s > 0) {
-        put_accuracy_cells(s, def->spec, p);
-    }
     if (p->point->devices > 0) {
         sheet_count(s, "devices", p->point->devices);
     }
@@ -253,9 +220,7 @@ static void put_row(struct sheet *s, const struct result *r, const struct words_
 
 void sheet_points(struct sheet *s, const struct result *r)
 {
-    if (s->form == SHEET_JSON) {
-        s->points = r;
-    } else if (s->form == SHEET_CSV) {
+    if (s->form == SHEET_CSV) {
         struct words_names names = {0}, metrics = {0};
         sheet_names_add(&names, r);
         metric_names_add(&metrics, r);

@@ -20,10 +20,47 @@ void prose_verdict_put(struct sheet *s, const struct layout *l);
  * each loses most, and by what. With `is_full` all curves have a line, which says why a model is
  * missing even for two numbers of trainers; else the last line counts the other curves. */
 void prose_scaling_add(struct texts *lines, const struct layout *l, bool is_full);
+/* Did no process listen where the workers were to meet, so that they may be copies? p may be
+ * NULL. */
+bool prose_doubts_job(const struct point_result *p);
 
-/* ---- what the systems of a run are, for readers who do not know its definition:
- * prose_systems.c ---- */
+/* ---- the notes under the tables, the same for the terminal and for Markdown: notes.c ---- */
 
-/* "PyTorch on the CPU, ...; command: mpirun python train.py; gradients by all-reduce; fp32 in this
- * run". */
-void prose_systems_put(const struct layout *l, uint32_t system, struct buf *out);
+#define NOTES_IN_BOX 3 /* warnings that the box of a page has; its notes have the others */
+
+enum note_kind {
+    NOTE_INFO,    /* unit, scope, methods: what a brief sheet leaves out */
+    NOTE_BASE,    /* what figures are divided by, if no row of the table shows it */
+    NOTE_FAILED,  /* a trial without a result, and why */
+    NOTE_PENDING, /* trials that have not ended */
+    NOTE_PASSED_THRESHOLD,
+    NOTE_FAILED_THRESHOLD,
+    NOTE_UNKNOWN_THRESHOLD,
+    NOTE_SKIPPED_THRESHOLD, /* the run has no point of it */
+    NOTE_DIFFERS,           /* of a comparison: "kernel a -> b" */
+    NOTE_ONLY,              /* of a comparison: points that one side has alone */
+    NOTE_WARNING,
+    NOTE_VERDICT, /* of a comparison */
+};
+
+struct note {
+    enum note_kind kind;
+    char *text; /* one line; owned */
+    char *
+        details; /* more lines, each with its newline, to be shown as they are; owned; NULL: none */
+};
+
+struct notes {
+    VEC(struct note) list; /* in the order of enum note_kind, thresholds together */
+};
+
+void notes_init(struct notes *notes, const struct layout *l);
+void notes_add(struct notes *notes, enum note_kind kind, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+void notes_done(struct notes *notes);
+
+/* The lines under the table of a comparison; the last is the verdict. prose_compare.c. */
+void prose_compare_init(struct notes *lines, const struct comparison *c);
+
+/* Indented and not broken: lines of logs, and of YAML that will be copied. NULL: nothing. */
+void note_put_details(const char *details, struct buf *out);

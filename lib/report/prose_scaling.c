@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "base/str.h"
-#include "logparse/rule.h"
 #include "result/curves.h"
 #include "result/number.h"
 
@@ -39,24 +38,32 @@ static void begin_part(struct buf *out)
     buf_puts(out, out->len == 0 ? "" : "; ");
 }
 
-static const struct system *system_of(const struct layout *l, const struct curve *c)
-{
-    return &l->result->def->spec->systems.items[c->points.items[0]->point->system];
-}
-
 static bool is_of_copies(const struct layout *l, const struct curve *c)
 {
-    return system_is_copies(system_of(l, c));
+    const struct spec *spec = l->result->def->spec;
+    return system_is_copies(&spec->systems.items[c->points.items[0]->point->system]);
 }
 
-/* By a rule of scope Job each states a figure of a whole job, and no sum of them is known. */
-static bool is_mean_of_copies(const struct layout *l, const struct curve *c)
+bool prose_doubts_job(const struct point_result *p)
 {
-    const struct log_rule *rule = system_of(l, c)->log;
-    return rule != NULL && vec_any(&rule->lines, it, it->scope == LOG_SCOPE_JOB);
+    return p != NULL && metric_of_point(p, METRIC_UNMET)->estimate.known;
 }
 
 /* ---- the verdict ---- */
+
+static void put_copies(const struct point_result *p, const char *doubted, struct buf *out)
+{
+    buf_printf(out, "%u ", size_of(p));
+    if (doubted != NULL) {
+        buf_printf(out, "%ss or as many ", doubted);
+    }
+    buf_puts(out, "independent copies: ");
+    words_put_figure(&p->throughput, out);
+    const bool has_mean = p->kept != NULL && p->kept->has_job_log; /* no sum of them is known */
+    buf_puts(out, has_mean ? ", the mean of what each states of a whole job" : " together");
+    buf_puts(out, doubted != NULL ? "; no process listened on MASTER_PORT"
+                                  : ", which is no scaling of one program");
+}
 
 static void put_verdict(const struct layout *l, const struct curve *c, struct buf *out)
 {
@@ -64,23 +71,18 @@ static void put_verdict(const struct layout *l, const struct curve *c, struct bu
     if (p == NULL) {
         return;
     }
-    if (is_of_copies(l, c)) {
-        buf_printf(out, "%u independent copies: ", size_of(p));
-        words_put_figure(&p->throughput, out);
-        buf_puts(out, is_mean_of_copies(l, c)
-                          ? ", the mean of what each states of a whole job (scope Job), which is "
-                            "no scaling of one program"
-                          : " together, which is no scaling of one program");
+    if (is_of_copies(l, c) || prose_doubts_job(p)) {
+        put_copies(p, is_of_copies(l, c) ? NULL : word_of(c), out);
         return;
     }
-    const struct estimate *e = &p->efficiency.estimate;
+    const struct estimate *e = &point_figure(p, FIGURE_EFFICIENCY)->estimate;
     begin_part(out);
     buf_printf(out, "%u %ss: ", size_of(p), word_of(c));
     if (!e->known || p->point->baseline_index == p->point->index) {
         words_put_figure(&p->throughput, out);
         return;
     }
-    number_format(p->speedup.estimate.value, out);
+    number_format(point_figure(p, FIGURE_SPEEDUP)->estimate.value, out);
     buf_printf(out, "x (%.1f%%", 100 * e->value);
     if (e->has_interval) {
         buf_printf(out, "; 95%%: %.1f..%.1f%%", 100 * e->low, 100 * e->high);
@@ -183,7 +185,7 @@ void prose_scaling_add(struct texts *lines, const struct layout *l, bool is_full
         _cleanup_(buf_done) struct buf name = BUF_INIT, text = BUF_INIT;
         put_name(l, c, &name);
         put_verdict(l, c, &text);
-        if (!is_of_copies(l, c)) {
+        if (!is_of_copies(l, c) && !prose_doubts_job(curve_widest(c))) {
             put_model(c, is_full, &text);
             put_loss(c, &text);
         }

@@ -26,7 +26,7 @@ static void put_baseline(const struct layout *l, const struct choice *c, size_t 
                          struct buf *out)
 {
     const struct point *point = c->fastest->point;
-    const struct estimate *speedup = &c->fastest->speedup.estimate;
+    const struct estimate *speedup = &point_figure(c->fastest, FIGURE_SPEEDUP)->estimate;
     if (!speedup->known || point->baseline_index == point->index) {
         return;
     }
@@ -88,10 +88,11 @@ static void put_fastest(struct sheet *s, const struct layout *l, const struct ch
 static void put_widest(struct sheet *s, const struct layout *l, const struct choice *c)
 {
     const struct point_result *p = c->widest;
-    if (p == NULL || system_is_copies(&l->result->def->spec->systems.items[p->point->system])) {
+    if (p == NULL || prose_doubts_job(p) ||
+        system_is_copies(&l->result->def->spec->systems.items[p->point->system])) {
         return;
     }
-    const struct estimate *e = &p->efficiency.estimate;
+    const struct estimate *e = &point_figure(p, FIGURE_EFFICIENCY)->estimate;
     _cleanup_(buf_done) struct buf text = BUF_INIT, label = BUF_INIT;
     put_point(l, p, &text);
     buf_puts(&text, " at ");
@@ -107,21 +108,12 @@ static void put_widest(struct sheet *s, const struct layout *l, const struct cho
 
 /* ---- how far each curve comes, and what it loses ---- */
 
-static const char model_meaning[] =
-    "A model is a curve fitted to the trials (the Universal Scalability Law, USL). It predicts the "
-    "throughput with other numbers of replicas, and the number above which more do not pay off.";
-
 static void put_scaling(struct sheet *s, const struct layout *l)
 {
     _cleanup_(texts_done) struct texts lines = {0};
-    bool has_model = vec_any(&l->result->curves.list, c, c->n_sizes >= SCALING_MIN_SIZES);
     prose_scaling_add(&lines, l, false);
     vec_each (char *, line, &lines.list) {
         sheet_term(s, SHEET_PLAIN, "Scaling", "%s", *line);
-        if (has_model) {
-            sheet_span(s, SHEET_MEANING, "%s", model_meaning);
-        }
-        has_model = false;
     }
 }
 

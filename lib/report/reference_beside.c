@@ -1,12 +1,10 @@
-/* Published figures next to a run's, see sheets.h: the pairs of reference_join.h, and what may not
+/* Published figures next to a run's, see sheets.h: the pairs of reference_parts.h, and what may not
  * be compared. */
 #include <math.h>
 
 #include "base/str.h"
-#include "base/vec_walk.h"
 #include "report/layout.h"
-#include "report/reference_layout.h"
-#include "report/reference_join.h"
+#include "report/reference_parts.h"
 #include "report/sheets.h"
 #include "result/number.h"
 
@@ -41,21 +39,6 @@ static void put_theirs(const struct beside *x, const struct reference_pair *pair
     }
 }
 
-static bool has_costs(const struct beside *x)
-{
-    return x->b->result->price != NULL && reference_has(x->t, REFERENCE_COST);
-}
-
-static void put_costs(const struct beside *x, const struct reference_pair *pair,
-                      struct table *table)
-{
-    _cleanup_(buf_done) struct buf theirs = BUF_INIT;
-    const struct figure own = reference_own_cost(x->t, pair->point);
-    reference_layout_put(x->t, REFERENCE_COST, pair->row, pair->column, &theirs);
-    table_figure(table, "COST", &own);
-    table_number(table, "PUBLISHED COST", "%s", buf_cstr(&theirs));
-}
-
 /* A row a pair: "trainers 20", the run's figure, the published one, which one it is. */
 static void put_pairs(struct sheet *s, const struct beside *x)
 {
@@ -78,9 +61,6 @@ static void put_pairs(struct sheet *s, const struct beside *x)
             table_number(table, "THIS RUN", "%s", buf_cstr(&own));
         }
         table_number(table, "PUBLISHED", "%s", buf_cstr(&theirs));
-        if (has_costs(x)) {
-            put_costs(x, pair, table);
-        }
         table_text(table, "OF", "%s", pair->row->name);
         table_end_row(table);
         last = pair->point;
@@ -242,8 +222,7 @@ static void put_caveats(struct sheet *s, const struct beside *x)
 /* Is a marked cell of the erratum in a pair? */
 static bool shows_erratum(const struct beside *x, const struct reference_erratum *e)
 {
-    const bool is_shown = e->figure == REFERENCE_VALUE || e->figure == REFERENCE_EFFICIENCY ||
-                          (e->figure == REFERENCE_COST && has_costs(x));
+    const bool is_shown = e->figure == REFERENCE_VALUE || e->figure == REFERENCE_EFFICIENCY;
     return is_shown &&
            vec_any(&x->pairs, it,
                    reference_erratum_names(x->t, e, it->row, it->column) &&
@@ -257,9 +236,6 @@ static void put_table(struct sheet *s, const struct beside *x)
     sheet_title(s, x->t->name, x->t->title);
     put_pairs(s, x);
     sheet_block(s, NULL);
-    if (has_costs(x)) {
-        say(s, "Costs are in dollars there, and here at %s.", x->b->result->price);
-    }
     put_caveats(s, x);
     vec_each (const struct reference_erratum, e, &x->t->errata) {
         if (shows_erratum(x, e)) {

@@ -1,10 +1,10 @@
-/* See reference_join.h. */
-#include "report/reference_join.h"
+/* See reference_parts.h. */
+#include "report/reference_parts.h"
 
 #include <math.h>
 
 #include "base/str.h"
-#include "base/vec_walk.h"
+#include "result/catalogue.h"
 #include "spec/profile.h"
 
 #define BYTES_OF_ELEMENT 4 /* sets count the elements of float32 */
@@ -127,4 +127,115 @@ struct reference_pairs reference_join(const struct reference_beside *b,
         join_point(b, t, p, &pairs);
     }
     return pairs;
+}
+
+/* ---- figures of a point that no field has ---- */
+
+static struct figure exactly(double value, const char *unit)
+{
+    return (struct figure){.estimate = {.known = !isnan(value), .value = value}, .unit = unit};
+}
+
+/* An all-reduce of `bytes` by n ranks has the bus bandwidth bytes / time x 2 (n - 1) / n. */
+static struct figure all_reduce_time(const struct point_result *p)
+{
+    const struct value *bytes = params_get(&p->point->params, "bytes");
+    const struct estimate *e = &p->throughput.estimate;
+    const double n = point_training_replicas(p->point);
+    const bool is_known = bytes != NULL && bytes->is_int && e->known && e->value > 0 &&
+                          str_eq(p->throughput.unit, "GB/s");
+    return exactly(is_known ? (double)bytes->i * 2 * (n - 1) / n / (e->value * 1e9) : NAN, "s");
+}
+
+/* ---- the quantities ---- */
+
+#define KIND(id) (&figure_kinds[FIGURE_##id])
+
+/* What a run has of each. */
+static const struct quantity {
+    const struct figure_kind *figure, *scaling;             /* NULL: it has none */
+    struct figure (*follows)(const struct point_result *p); /* in place of `figure` */
+} quantities[] = {
+    [REFERENCE_RATE] = {KIND(THROUGHPUT), KIND(EFFICIENCY)},
+    [REFERENCE_SPEEDUP_OF_RATE] = {KIND(SPEEDUP), KIND(EFFICIENCY)},
+    [REFERENCE_EFFICIENCY_OF_RATE] = {KIND(EFFICIENCY)},
+    [REFERENCE_TIME_TO_ACCURACY] = {KIND(TIME_TO_ACCURACY), KIND(TIME_EFFICIENCY)},
+    [REFERENCE_SPEEDUP_TO_ACCURACY] = {KIND(TIME_SPEEDUP), KIND(TIME_EFFICIENCY)},
+    [REFERENCE_ACCURACY_AFTER_TIME] = {KIND(ACCURACY_AFTER_TIME)},
+    [REFERENCE_ALL_REDUCE_TIME] = {.follows = all_reduce_time},
+    [REFERENCE_EXCHANGE_SHARE] = {KIND(EXCHANGE_SHARE)},
+};
+
+static struct figure figure_of_quantity(const struct quantity *q, const struct point_result *p)
+{
+    return q->follows != NULL  ? q->follows(p)
+           : q->figure == NULL ? exactly(NAN, "")
+                               : figure_of(p, q->figure);
+}
+
+/* ---- units ---- */
+
+/* Exact factors only. A sample of a task that is counted in images is an image. */
+static const struct known_unit {
+    const char *name, *base;
+    double factor;
+    bool is_of_batch; /* times the batch size */
+} units[] = {
+    {"s", "s", 1},
+    {"ms", "s", 1e-3},
+    {"min", "s", 60},
+    {"samples/s", "samples/s", 1},
+    {"images/s", "samples/s", 1},
+    {"sequences/s", "samples/s", 1},
+    {"batches/s", "samples/s", 1, true},
+    {"GB/s", "GB/s", 1},
+    {"MB/s", "GB/s", 1e-3},
+    {"ratio", "ratio", 1},
+    {"percent", "ratio", 1e-2},
+};
+
+/* Returns the factor that converts from one unit to the other, NaN if no exact one exists. */
+static double factor_between(const char *from, const char *to, const struct point *p)
+{
+    const struct known_unit *a = array_find(units, COUNT_OF(units), it, str_eq(it->name, from));
+    const struct known_unit *b = array_find(units, COUNT_OF(units), it, str_eq(it->name, to));
+    if (str_eq(from, to)) {
+        return 1;
+    }
+    if (a == NULL || b == NULL || !str_eq(a->base, b->base)) {
+        return NAN;
+    }
+    const double batch = p->batch_size > 0 ? (double)p->batch_size : NAN;
+    return a->factor * (a->is_of_batch ? batch : 1) / (b->factor * (b->is_of_batch ? batch : 1));
+}
+
+/* ---- what a point has for a table ---- */
+
+/* Has the run the goal of the table, if its quantity needs one? No table has a loss. */
+static bool has_goal(const struct quantity *q, const struct reference_table *t,
+                     const struct result *r)
+{
+    const struct spec *spec = r->def->spec;
+    const enum figure_needs needs = q->figure == NULL ? NEEDS_NOTHING : q->figure->needs;
+    return needs == NEEDS_NOTHING ||
+           t->goal == (needs == NEEDS_TIME                ? spec->accuracy_after_s
+                       : spec->goal.kind == GOAL_ACCURACY ? spec->goal.value
+                                                          : 0);
+}
+
+double reference_own(const struct reference_table *t, const struct result *r,
+                     const struct point_result *p)
+{
+    const struct quantity *q = &quantities[t->quantity];
+    const struct figure f = figure_of_quantity(q, p);
+    return f.estimate.known && has_goal(q, t, r)
+               ? f.estimate.value * factor_between(f.unit, t->unit, p->point)
+               : NAN;
+}
+
+double reference_own_efficiency(const struct reference_table *t, const struct point_result *p)
+{
+    const struct figure_kind *kind = quantities[t->quantity].scaling;
+    const struct estimate e = kind == NULL ? (struct estimate){0} : figure_of(p, kind).estimate;
+    return e.known ? e.value : NAN;
 }

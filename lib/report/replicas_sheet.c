@@ -12,41 +12,56 @@ static const char method[] =
     "beyond the median of the others of its role in the same trial, the median over trials. "
     "Slowest: in how many trials it was the slowest of its role.";
 
-static struct table *table_of(const struct replica_lines *lines, bool is_wide)
+/* `is_wide`: people get all columns. */
+static void put_row(struct sheet *s, const struct result *r, const struct replica_line *line,
+                    bool is_wide)
 {
-    struct table *t = table_new();
-    vec_each (const struct replica_line, line, &lines->list) {
-        table_number(t, "POINT", "%u", line->point);
+    struct table *t = row_people(s);
+    row_text(s, NULL, "run", r->def->name);
+    row_count(s, "POINT", "point", line->point);
+    if (t != NULL) {
         table_text(t, "REPLICA", "%s/%u", role_to_string(line->role), line->index);
-        table_number(t, "STEPS", "%llu", (unsigned long long)line->n_steps);
-        table_value(t, "WORK MS", MS_PER_NS * line->work_ns);
-        table_percent(t, "EXCHANGE", line->exchange, false);
-        table_percent(t, "EXCESS", line->excess, true);
-        table_part_of(t, "SLOWEST", line->n_slowest, line->n_compared);
-        if (is_wide) {
-            table_percent(t, "THROTTLED", line->throttled, false);
-            table_text(t, "NODE", "%s%s", line->node == NULL ? "-" : line->node,
-                       line->n_nodes > 1 ? " and others" : "");
-        }
-        table_end_row(t);
     }
-    return t;
+    row_text(s, NULL, "role", role_to_string(line->role));
+    row_count(s, NULL, "index", line->index);
+    row_count(s, NULL, "trials", line->n_trials);
+    row_count(s, "STEPS", "steps", line->n_steps);
+    row_number(s, "WORK MS", "work_ns", line->work_ns, MS_PER_NS);
+    row_percent(s, "EXCHANGE", "exchange", line->exchange, false);
+    row_percent(s, "EXCESS", "excess", line->excess, true);
+    row_part_of(s, "SLOWEST", "trials_slowest", "trials_compared", line->n_slowest,
+                line->n_compared);
+    row_percent(s, is_wide ? "THROTTLED" : NULL, "throttled", line->throttled, false);
+    if (t != NULL && is_wide) {
+        table_text(t, "NODE", "%s%s", line->node == NULL ? "-" : line->node,
+                   line->n_nodes > 1 ? " and others" : "");
+    }
+    row_text(s, NULL, "node", line->node);
+    row_count(s, NULL, "nodes", line->n_nodes);
+    row_end(s);
 }
 
-static void put_table(struct sheet *s, const struct replica_lines *lines)
+static void put_rows(struct sheet *s, const struct result *r, bool is_wide)
 {
-    struct table *t = table_of(lines, true);
+    vec_each (const struct replica_line, line, &r->lines.list) {
+        put_row(s, r, line, is_wide);
+    }
+}
+
+static void put_table(struct sheet *s, const struct result *r)
+{
+    put_rows(s, r, true);
+    struct table *t = row_take(s);
     if (!sheet_fits(s, t)) {
         table_free(t);
-        t = table_of(lines, false);
+        put_rows(s, r, false);
+        t = row_take(s);
     }
     sheet_table(s, NULL, t, 2); /* each part with point and replica */
 }
 
 static void put_people(struct sheet *s, const struct result *r, const struct replica_lines *lines)
 {
-    static const struct sheet_mark slow = {
-        .word = "!", .color = TERMINAL_YELLOW, .indent = 2, .markdown = "**Slow:** "};
     struct buf text = BUF_INIT;
     struct layout l;
     sheet_put_run(s, r, NULL);
@@ -54,7 +69,7 @@ static void put_people(struct sheet *s, const struct result *r, const struct rep
         sheet_line(s, &sheet_paragraph, "No trial has succeeded.");
         return;
     }
-    put_table(s, lines);
+    put_table(s, r);
     layout_init(&l, r);
     sheet_block(s, NULL);
     for (size_t i = 0; i < lines->list.len; i++) {
@@ -68,43 +83,15 @@ static void put_people(struct sheet *s, const struct result *r, const struct rep
     layout_done(&l);
     sheet_block(s, NULL);
     sheet_line(s, NULL, "%s", method);
-    vec_each (const struct slow_replica, replica,
-              &r->slow) { /* beyond their spread, see replica_speed.h */
-        layout_describe_slow(NULL, replica, &text);
-        sheet_put_line(s, &slow, &text);
-    }
-}
-
-static void put_row(struct sheet *s, const struct result *r, const struct replica_line *line)
-{
-    sheet_word(s, "run", r->def->name);
-    sheet_count(s, "point", line->point);
-    sheet_word(s, "role", role_to_string(line->role));
-    sheet_count(s, "index", line->index);
-    sheet_word(s, "node", line->node);
-    sheet_count(s, "nodes", line->n_nodes);
-    sheet_count(s, "trials", line->n_trials);
-    sheet_count(s, "steps", line->n_steps);
-    sheet_number(s, "work_ns", line->work_ns);
-    sheet_number(s, "exchange", line->exchange);
-    sheet_number(s, "throttled", line->throttled);
-    sheet_number(s, "excess", line->excess);
-    sheet_count(s, "trials_compared", line->n_compared);
-    sheet_count(s, "trials_slowest", line->n_slowest);
-    sheet_end_row(s);
 }
 
 void sheet_replicas(struct sheet *s, const struct result *r)
 {
-    _cleanup_(replica_lines_done) struct replica_lines lines;
-    replica_lines_init(&lines, r);
     if (s->form == SHEET_CSV) {
-        put_row(s, r, &(struct replica_line){0});
+        put_row(s, r, &(struct replica_line){0}, true);
         sheet_drop_rows(s);
-        vec_each (const struct replica_line, line, &lines.list) {
-            put_row(s, r, line);
-        }
+        put_rows(s, r, true);
     } else {
-        put_people(s, r, &lines);
+        put_people(s, r, &r->lines);
     }
 }

@@ -4,10 +4,8 @@
 #include <math.h>
 
 #include "base/rfc3339.h"
-#include "base/vec_walk.h"
 #include "core/json_field.h"
 #include "report/layout.h"
-#include "report/run_labels.h"
 #include "report/sheets.h"
 #include "result/number.h"
 
@@ -25,29 +23,35 @@ static const struct run_history_change *change_at(const struct run_history *h, s
     return vec_find(&h->changes, c, c->at == at);
 }
 
-static void put_runs(struct sheet *s, const struct run_history *h)
+static void put_row(struct sheet *s, const struct run_history *h, const struct run_history_entry *e,
+                    const struct run_history_change *c)
 {
-    struct table *t = table_new();
-    _cleanup_(buf_done) struct buf marks = BUF_INIT;
-    run_labels_put(h->newest, &marks); /* All entries have the same; others were skipped. */
-    for (size_t i = 0; i < h->entries.len; i++) {
-        const struct run_history_entry *e = &h->entries.items[i];
-        const struct run_history_change *c = change_at(h, i);
-        _cleanup_(freep) char *date = date_of(e);
-        table_text(t, "CREATED", "%s", date);
-        table_text(t, "RUN", "%s", e->name);
-        table_value(t, "THROUGHPUT", e->value);
-        if (c != NULL) {
-            table_percent(t, "CHANGE", c->ratio - 1, true);
-        } else {
-            table_number(t, "CHANGE", "%s", "");
-        }
-        if (marks.len > 0) { /* every row carries the words */
-            table_text(t, "", "%s", buf_cstr(&marks));
-        }
-        table_end_row(t);
+    struct table *t = row_people(s);
+    _cleanup_(freep) char *date = date_of(e);
+    row_text(s, NULL, "benchmark", e->benchmark);
+    row_text(s, "CREATED", "created", date);
+    row_text(s, "RUN", "run", e->name);
+    row_number(s, NULL, "point", h->has_point ? h->point : NAN, 1);
+    row_text(s, NULL, "unit", h->unit);
+    row_number(s, "THROUGHPUT", "throughput", e->value, 1);
+    row_count(s, NULL, "level", e->level);
+    if (t != NULL && c == NULL) {
+        table_number(t, "CHANGE", "%s", "");
+    } else if (t != NULL) {
+        table_percent(t, "CHANGE", c->ratio - 1, true);
     }
-    sheet_table(s, NULL, t, 1);
+    row_number(s, NULL, "change_ratio", c == NULL ? NAN : c->ratio, 1);
+    row_number(s, NULL, "change_p", c == NULL ? NAN : c->p, 1);
+    row_bool(s, "rehearsal", e->is_rehearsal);
+    row_bool(s, "imported", e->is_imported);
+    row_end(s);
+}
+
+static void put_rows(struct sheet *s, const struct run_history *h)
+{
+    for (size_t i = 0; i < h->entries.len; i++) {
+        put_row(s, h, &h->entries.items[i], change_at(h, i));
+    }
 }
 
 /* "samples/s of point 2 (pservers 1)", "samples/s, geometric mean of 4 points". */
@@ -116,37 +120,12 @@ static void put_people(struct sheet *s, const struct run_history *h)
     struct buf what = BUF_INIT;
     put_what(h, &what);
     sheet_put_head(s, &(struct sheet_head){.name = xstrdup(h->newest->def->spec->name),
-                                           .status = buf_take(&what)});
-    put_runs(s, h);
+                                           .status = buf_take(&what),
+                                           .marked = h->newest}); /* others were skipped */
+    put_rows(s, h);
+    sheet_table(s, NULL, row_take(s), 1);
     sheet_block(s, NULL);
     put_lines(s, h);
-}
-
-static void put_row(struct sheet *s, const struct run_history *h, const struct run_history_entry *e,
-                    const struct run_history_change *c)
-{
-    _cleanup_(freep) char *date = date_of(e);
-    sheet_word(s, "benchmark", e->benchmark);
-    sheet_word(s, "run", e->name);
-    sheet_word(s, "created", date);
-    sheet_number(s, "point", h->has_point ? h->point : NAN);
-    sheet_word(s, "unit", h->unit);
-    sheet_number(s, "throughput", e->value);
-    sheet_count(s, "level", e->level);
-    sheet_number(s, "change_ratio", c == NULL ? NAN : c->ratio);
-    sheet_number(s, "change_p", c == NULL ? NAN : c->p);
-    sheet_bool(s, "rehearsal", e->is_rehearsal);
-    sheet_bool(s, "imported", e->is_imported);
-    sheet_end_row(s);
-}
-
-static void put_rows(struct sheet *s, const struct run_history *h)
-{
-    put_row(s, h, &(struct run_history_entry){0}, NULL);
-    sheet_drop_rows(s);
-    for (size_t i = 0; i < h->entries.len; i++) {
-        put_row(s, h, &h->entries.items[i], change_at(h, i));
-    }
 }
 
 static json_t *change_to_json(const struct run_history *h, const struct run_history_change *c)
@@ -185,6 +164,8 @@ void sheet_history(struct sheet *s, const struct run_history *h)
     if (s->form == SHEET_JSON) {
         s->document = history_to_json(h);
     } else if (s->form == SHEET_CSV) {
+        put_row(s, h, &(struct run_history_entry){0}, NULL);
+        sheet_drop_rows(s);
         put_rows(s, h);
     } else {
         put_people(s, h);

@@ -1,13 +1,15 @@
 /* What a page says of a run, see sheets.h. */
-#include "base/str.h"
-#include "base/vec_walk.h"
-#include "report/charts.h"
-#include "report/compare_layout.h"
-#include "report/notes.h"
-#include "report/prose.h"
-#include "report/run_page.h"
+#include <string.h>
 
-#define MAX_CHARTED 100 /* swept points; more are not readable as charts */
+#include "base/str.h"
+#include "report/charts.h"
+#include "report/prose.h"
+#include "report/sheets.h"
+#include "result/catalogue.h"
+#include "spec/profile.h"
+
+#define MAX_DEFINITION (64 << 10)
+#define MAX_COMMAND_WORDS 6
 
 /* ---- what was run ---- */
 
@@ -100,14 +102,25 @@ static void put_verdict(struct sheet *s, const struct layout *l)
     sheet_close(s);
 }
 
+/* "PyTorch on the CPU, ...; command: mpirun python train.py". The definition has the rest. */
 static void put_systems(struct sheet *s, const struct layout *l)
 {
     const struct spec *spec = l->result->def->spec;
     sheet_open(s, SHEET_PLAIN, spec->systems.len == 1 ? "System" : "Systems");
-    for (uint32_t i = 0; i < spec->systems.len; i++) {
+    vec_each (const struct system, system, &spec->systems) {
         _cleanup_(buf_done) struct buf text = BUF_INIT;
-        prose_systems_put(l, i, &text);
-        sheet_term(s, SHEET_WHAT, spec->systems.items[i].label, "%s", buf_cstr(&text));
+        const char *description = profile_describe(system->profile);
+        buf_puts(&text, description == NULL ? "the profile " : description);
+        buf_puts(&text, description == NULL ? system->profile : "");
+        vec_each (char *const, word, &system->all_roles.command.words) {
+            const size_t at = (size_t)(word - system->all_roles.command.words.items);
+            buf_printf(&text, "%s%s", at == 0 ? "; command: " : " ",
+                       at < MAX_COMMAND_WORDS ? *word : "...");
+            if (at == MAX_COMMAND_WORDS) {
+                break;
+            }
+        }
+        sheet_term(s, SHEET_WHAT, system->label, "%s", buf_cstr(&text));
     }
     sheet_close(s);
 }
@@ -119,7 +132,6 @@ static void put_comparison(struct sheet *s, const struct comparison *c)
     static const struct sheet_mark differs = {.page = "Differs: "};
     struct buf text = BUF_INIT;
     _cleanup_(notes_done) struct notes lines;
-    struct chart chart;
     prose_compare_init(&lines, c);
     sheet_open(s, SHEET_PLAIN, "Comparison");
     buf_puts(&text, "Base: ");
@@ -130,10 +142,7 @@ static void put_comparison(struct sheet *s, const struct comparison *c)
     sheet_put_line(s, &sheet_paragraph, &text);
     sheet_line(s, &sheet_paragraph, "%s", "");
     sheet_span(s, SHEET_STRONG, "%s", lines.list.items[lines.list.len - 1].text); /* the verdict */
-    if (c->points.len <= MAX_CHARTED && charts_comparison(c, &chart)) {
-        sheet_figure(s, &chart);
-    }
-    sheet_table(s, NULL, compare_layout_table(c, 0), 1);
+    sheet_table(s, NULL, compare_layout_table(c, false), 1);
     sheet_name_table(s, "Comparison by point");
     for (size_t i = 0; i + 1 < lines.list.len; i++) {
         const struct note *line = &lines.list.items[i];
@@ -161,7 +170,7 @@ static void put_charts(struct sheet *s, const struct layout *l)
                    swept_any(l->result, p, p->throughput.estimate.has_interval)
                        ? ", whiskers are their 95% intervals"
                        : "",
-                   vec_any(&made, c, c->kind == CHART_LINES && c->lines.x_is_time)
+                   vec_any(&made, c, c->x_is_time)
                        ? "; lines over time are those of the trial that is nearest to its point's "
                          "median throughput"
                        : "");
@@ -176,82 +185,122 @@ static void put_charts(struct sheet *s, const struct layout *l)
 
 static void put_scaling(struct sheet *s, const struct layout *l)
 {
-    if (l->result->def->matrix.n_swept <= MAX_CHARTED) {
+    if (l->result->def->matrix.n_swept <= RESULT_CHART_POINTS) {
         put_charts(s, l);
         return;
     }
     sheet_open(s, SHEET_PLAIN, "Scaling");
-    sheet_line(s, &sheet_paragraph, "Charts show up to %d points; this run has more.", MAX_CHARTED);
+    sheet_line(s, &sheet_paragraph, "Charts show up to %d points; this run has more.",
+               RESULT_CHART_POINTS);
     sheet_close(s);
-}
-
-static void put_steps(struct sheet *s, const struct layout *l)
-{
-    struct sparks sparks;
-    if (l->result->def->matrix.n_swept > MAX_CHARTED || !charts_steps(l, &sparks)) {
-        return;
-    }
-    sheet_open(s, SHEET_PLAIN, "Step times");
-    sheet_line(s, &sheet_soft,
-               "The measured steps of one replica (0 is the first of its role) in the trial that "
-               "is nearest to the median of its point. Heights begin at zero. Other replicas and "
-               "trials differ, so these times need not fit the figures above.");
-    vec_each (const struct chart, chart, &sparks.list) {
-        sheet_figure(s, chart);
-    }
-    sheet_close(s);
-    vec_done(&sparks.list); /* the sheet has its items */
 }
 
 /* ---- tables and notes ---- */
 
-static void put_grid(struct sheet *s, const struct layout *l)
-{
-    struct table *grid = layout_grid(l);
-    if (grid != NULL) {
-        _cleanup_(buf_done) struct buf caption = BUF_INIT;
-        layout_grid_caption(l, &caption);
-        sheet_heading(s, buf_cstr(&caption));
-        sheet_line(s, &sheet_soft, "The colour grows in proportion to the %s.",
-                   layout_shades_efficiency(l) ? "efficiency" : "throughput");
-        sheet_table(s, NULL, grid, 1);
-    }
-}
-
 static void put_points(struct sheet *s, const struct layout *l)
 {
     sheet_heading(s, "Points");
-    if (vec_any(&l->result->def->spec->systems, system, system->log != NULL)) {
-        sheet_line(s, &sheet_soft, "A throughput is a link to the lines that it was read from.");
-    }
     sheet_table(s, NULL, layout_points(l, LAYOUT_ALL), 1);
 }
 
 static void put_tables(struct sheet *s, const struct layout *l)
 {
     sheet_open(s, SHEET_PLAIN, NULL);
-    put_grid(s, l);
+    (void)sheet_grid(s, l); /* the rows below have the same */
     put_points(s, l);
     sheet_other_figures(s, l);
     sheet_close(s);
 }
 
-/* Also where the nodes are unknown. */
-static void put_slow(struct sheet *s, const struct layout *l)
+/* ---- where it ran ---- */
+
+static void put_nodes(struct sheet *s, const struct result *r)
 {
-    if (l->result->slow.len == 0) {
-        return;
+    if (r->nodes.len > 0) {
+        sheet_open(s, SHEET_PLAIN, "Nodes");
+        sheet_put_nodes(s, r);
+        sheet_close(s);
     }
-    sheet_open(s, SHEET_PLAIN, "Slow replicas");
-    sheet_line(s, &sheet_soft,
-               "Slower than the others of their role in the same trials: a point is as slow as its "
-               "slowest replica.");
-    vec_each (const struct slow_replica, slow, &l->result->slow) {
-        struct buf text = BUF_INIT;
-        layout_describe_slow(l, slow, &text);
-        sheet_put_line(s, NULL, &text);
+}
+
+/* What a start record says of where its replica ran. */
+static const char *const fact_titles[HARDWARE_TEXTS] = {
+    [HARDWARE_CPU_MODEL] = "CPU", [HARDWARE_KERNEL] = "KERNEL", [HARDWARE_BLAS_CORE] = "BLAS CORE",
+    [HARDWARE_BUILD] = "BUILD",   [HARDWARE_SOURCE] = "SOURCE",
+};
+
+/* "tensorflow-ps, tensorflow-mwms": the systems whose replicas ran on this kind of machine. */
+static void put_users(const struct result *r, const struct hardware *h, struct buf *out)
+{
+    for (size_t i = 0; i < h->of_system.len; i++) {
+        if (h->of_system.items[i] > 0) {
+            buf_printf(out, "%s%s", out->len == 0 ? "" : ", ", r->def->spec->systems.items[i].name);
+        }
     }
+}
+
+/* A row for each kind of machine and build. */
+static void put_kinds(struct sheet *s, const struct layout *l)
+{
+    const struct result *r = l->result;
+    struct table *t = table_new();
+    vec_each (const struct hardware, h, &r->hardware) {
+        _cleanup_(buf_done) struct buf users = BUF_INIT;
+        if (l->words.systems) {
+            put_users(r, h, &users);
+            table_text(t, "SYSTEM", "%s", buf_cstr(&users));
+        }
+        table_number(t, "REPLICAS", "%zu", h->n_replicas);
+        for (size_t k = 0; k < HARDWARE_TEXTS; k++) {
+            if (vec_any(&r->hardware, it, it->texts[k] != NULL)) {
+                table_text(t, fact_titles[k], "%s", h->texts[k] == NULL ? "-" : h->texts[k]);
+            }
+        }
+        table_end_row(t);
+    }
+    sheet_table(s, NULL, t, 1);
+}
+
+static void put_environment(struct sheet *s, const struct layout *l)
+{
+    const struct result *r = l->result;
+    sheet_open(s, SHEET_PLAIN, "Environment");
+    if (r->def->cpus > 0) {
+        sheet_line(s, &sheet_paragraph,
+                   "All replicas ran on one machine, with %lld CPU%s for them.",
+                   (long long)r->def->cpus, plural(r->def->cpus));
+    }
+    if (r->hardware.len == 0) {
+        sheet_line(s, &sheet_paragraph, "No replica reported its CPU and kernel.");
+    }
+    put_kinds(s, l);
     sheet_close(s);
+}
+
+/* ---- how to run it again ---- */
+
+static void put_again(struct sheet *s, const struct run_def *def, const char *definition)
+{
+    static const struct sheet_mark command = {.is_paragraph = true, .look = SHEET_COMMAND};
+    static const struct sheet_mark folded = {.is_paragraph = true, .look = SHEET_FOLDED};
+    sheet_open(s, SHEET_PLAIN, "Run it again");
+    sheet_line(s, &sheet_paragraph, "With the definition that this page has, as a file:");
+    sheet_line(s, &command, "benchctl run -f %s.json%s", def->spec->name,
+               def->cpus > 0 ? " --local" : "");
+    sheet_line(s, &folded, "Definition");
+    sheet_details(s, definition);
+    sheet_close(s);
+}
+
+/* A definition that is too long for a page is left out. */
+static void put_definition(struct sheet *s, const struct run_page *page)
+{
+    const struct run_def *def = page->result->def;
+    _cleanup_(freep) char *text = json_dumps(def->spec->definition, JSON_INDENT(2));
+    if (text != NULL && strlen(text) <= MAX_DEFINITION) {
+        put_again(s, def, text);
+    }
+    sheet_line(s, &sheet_soft, "Run %s. Page made by %s.", def->uid, page->program);
 }
 
 /* ---- the whole ---- */
@@ -271,7 +320,7 @@ enum sheet_chart_answer sheet_chart(struct sheet *s, const struct result *r, con
             return SHEET_CHART_EMPTY;
         }
     }
-    return SHEET_CHART_UNKNOWN;
+    return figure_find(name) == NULL ? SHEET_CHART_UNKNOWN : SHEET_CHART_EMPTY;
 }
 
 static void put_sections(struct sheet *s, const struct layout *l)
@@ -279,14 +328,11 @@ static void put_sections(struct sheet *s, const struct layout *l)
     put_systems(s, l);
     put_scaling(s, l);
     put_tables(s, l);
-    put_steps(s, l);
     sheet_open(s, SHEET_NOTES, "Notes");
     sheet_notes(s, l);
     sheet_close(s);
-    sheet_lines_of_points(s, l);
-    put_slow(s, l);
-    run_page_put_nodes(s, l->result);
-    run_page_put_environment(s, l);
+    put_nodes(s, l->result);
+    put_environment(s, l);
 }
 
 void sheet_run(struct sheet *s, const struct result *r)
@@ -317,5 +363,5 @@ void sheet_page(struct sheet *s, const struct run_page *page)
         sheet_beside(s, page->beside);
         sheet_close(s);
     }
-    run_page_put_definition(s, page);
+    put_definition(s, page);
 }

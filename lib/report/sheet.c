@@ -5,12 +5,9 @@
 #include <inttypes.h>
 #include <math.h>
 
-#include "base/text.h"
-#include "report/chart_svg.h"
-#include "report/json_text.h"
-#include "report/sheet_formats.h"
+#include "base/str.h"
+#include "core/json_field.h"
 #include "result/number.h"
-#include "result/result_json.h"
 
 #define DEFAULT_COLUMNS 80
 
@@ -57,11 +54,7 @@ static void finish(struct sheet *s)
 
 static void write_json(const struct sheet *s, struct buf *out)
 {
-    if (s->points != NULL) {
-        result_json_put(s->points, out);
-    } else {
-        json_text_put(s->document, out); /* takes it */
-    }
+    json_text_put(s->document, out); /* takes it */
 }
 
 static void write_svg(const struct sheet *s, struct buf *out)
@@ -312,4 +305,89 @@ void sheet_drop_rows(struct sheet *s)
 {
     s->rows.cells.len = 0;
     buf_clear(&s->rows.words);
+}
+
+/* ---- for both ---- */
+
+struct table *row_people(struct sheet *s)
+{
+    if (s->form == SHEET_CSV || s->form == SHEET_JUNIT) {
+        return NULL;
+    }
+    s->table = s->table == NULL ? table_new() : s->table;
+    return s->table;
+}
+
+struct table *row_take(struct sheet *s)
+{
+    struct table *t = row_people(s);
+    s->table = NULL;
+    return t;
+}
+
+void row_text(struct sheet *s, const char *title, const char *name, const char *text)
+{
+    struct table *t = row_people(s);
+    if (t != NULL && title != NULL) {
+        table_text(t, title, "%s", text == NULL ? "-" : text);
+    } else if (t == NULL && name != NULL) {
+        sheet_word(s, name, text);
+    }
+}
+
+void row_count(struct sheet *s, const char *title, const char *name, uint64_t count)
+{
+    struct table *t = row_people(s);
+    if (t != NULL && title != NULL) {
+        table_number(t, title, "%" PRIu64, count);
+    } else if (t == NULL && name != NULL) {
+        sheet_count(s, name, count);
+    }
+}
+
+void row_bool(struct sheet *s, const char *name, bool is_true)
+{
+    row_text(s, NULL, name, is_true ? "true" : "false");
+}
+
+void row_number(struct sheet *s, const char *title, const char *name, double number, double factor)
+{
+    struct table *t = row_people(s);
+    if (t != NULL && title != NULL) {
+        table_value(t, title, factor * number);
+    } else if (t == NULL && name != NULL) {
+        sheet_number(s, name, number);
+    }
+}
+
+void row_percent(struct sheet *s, const char *title, const char *name, double ratio, bool with_sign)
+{
+    struct table *t = row_people(s);
+    if (t != NULL && title != NULL) {
+        table_percent(t, title, ratio, with_sign);
+    } else if (t == NULL && name != NULL) {
+        sheet_number(s, name, ratio);
+    }
+}
+
+void row_part_of(struct sheet *s, const char *title, const char *name, const char *of_name,
+                 size_t n, size_t of)
+{
+    struct table *t = row_people(s);
+    if (t != NULL) {
+        table_part_of(t, title, n, of);
+    } else {
+        sheet_count(s, name, n);
+        sheet_count(s, of_name, of);
+    }
+}
+
+void row_end(struct sheet *s)
+{
+    struct table *t = row_people(s);
+    if (t != NULL) {
+        table_end_row(t);
+    } else {
+        sheet_end_row(s);
+    }
 }

@@ -1,5 +1,5 @@
 /* What a feature says, before any format. A builder (sheets.h) fills a sheet and sheet_write writes
- * it: one builder a feature, one writer a format (sheet_formats.h). Pure.
+ * it: one builder a feature, one writer a format. Pure.
  *
  * People get parts in order: heads, tables, lines; a page also sections, terms and charts. Programs
  * get one table of rows, or a document of JSON. A builder makes only what the sheet's form
@@ -32,7 +32,6 @@ enum sheet_look {
     SHEET_BAD,
     SHEET_STRONG,
     SHEET_ON_SCREEN, /* not on paper */
-    SHEET_PRINTED,   /* on paper alone */
     SHEET_COMMAND,   /* to be typed */
     SHEET_FOLDED,    /* its details are shown on demand */
     SHEET_CAVEAT,    /* a term with a bad name */
@@ -41,10 +40,8 @@ enum sheet_look {
     SHEET_TAG,
     SHEET_GOOD_TAG,
     SHEET_BAD_TAG,
-    SHEET_MEANING,  /* what the text before it means */
     SHEET_TO_NOTES, /* leads to the section SHEET_NOTES */
     SHEET_NOTES,
-    SHEET_LINKED,  /* a section without a heading: it is shown once a link has led to its name */
     SHEET_VERDICT, /* a section: a box; its heading is for those who hear the page */
     SHEET_PAGE,    /* a section: the head of a page of its own, with all that surrounds it */
 };
@@ -70,7 +67,7 @@ struct sheet_head {
     const char *link;            /* between two names; static */
     char *other;                 /* on a line of its own where the terminal is narrow */
     char *status;                /* such as the phase of a run */
-    const struct result *marked; /* its marks (run_labels.h) follow; borrowed */
+    const struct result *marked; /* its marks (mark_of) follow; borrowed */
     char *description;           /* in text a line of its own */
 };
 
@@ -122,10 +119,10 @@ struct sheet {
     enum sheet_form form;
     struct terminal term;
     VEC(struct sheet_part) parts;
-    struct sheet_rows rows;
-    json_t *document;            /* of SHEET_JSON: the whole of it; owned */
-    const struct result *points; /* of SHEET_JSON, in its place; borrowed */
-    bool is_block;               /* of the next part */
+    struct sheet_rows rows; /* of programs */
+    struct table *table;    /* of people, while its rows are made; owned; NULL: none */
+    json_t *document;       /* of SHEET_JSON: the whole of it; owned */
+    bool is_block;          /* of the next part */
     const char *section;
 };
 
@@ -198,3 +195,36 @@ void sheet_method(struct sheet *s, const char *column, const struct estimate *e)
 void sheet_end_row(struct sheet *s);
 /* Drops the rows; what stays are their columns, those of a table that may have no row. */
 void sheet_drop_rows(struct sheet *s);
+
+/* ---- for both: a table that is declared once ---- */
+
+/* The next cell of a row: of people below `title`, of programs in the column `name`. NULL: they do
+ * not get it. A text that is NULL and a number that is NaN are not known. */
+void row_text(struct sheet *s, const char *title, const char *name, const char *text);
+void row_count(struct sheet *s, const char *title, const char *name, uint64_t count);
+void row_bool(struct sheet *s, const char *name, bool is_true); /* of programs alone */
+/* People get `factor` times the number. */
+void row_number(struct sheet *s, const char *title, const char *name, double number, double factor);
+void row_percent(struct sheet *s, const char *title, const char *name, double ratio,
+                 bool with_sign);
+/* "3 of 5", or both numbers. */
+void row_part_of(struct sheet *s, const char *title, const char *name, const char *of_name,
+                 size_t n, size_t of);
+void row_end(struct sheet *s);
+/* For cells of people alone; NULL: the sheet is for programs. */
+struct table *row_people(struct sheet *s);
+/* The rows of people so far; owned. */
+struct table *row_take(struct sheet *s);
+
+/* ---- the formats, for sheet.c alone: sheet_text.c, sheet_markdown.c, sheet_html.c, sheet_csv.c,
+ * sheet_junit.c ---- */
+
+void sheet_write_text(const struct sheet *s, struct buf *out);
+void sheet_write_markdown(const struct sheet *s, struct buf *out);
+void sheet_write_html(const struct sheet *s, struct buf *out);
+/* RFC 4180, header first; numbers with all digits needed to read them back, empty cells for what is
+ * not known. */
+void sheet_write_csv(const struct sheet *s, struct buf *out);
+/* Rows of "kind", "name", "outcome" and "message" (gate_sheet.c): what is "Failed" is a failure,
+ * what is "Unknown" an error. */
+void sheet_write_junit(const struct sheet *s, struct buf *out);

@@ -1,10 +1,9 @@
-/* A sheet's rows as CSV, see sheet_formats.h. */
+/* A sheet's rows as CSV, see sheet.h. */
 #include <string.h>
 
 #include "base/parse.h"
 #include "base/str.h"
-#include "base/vec_walk.h"
-#include "report/sheet_formats.h"
+#include "report/sheet.h"
 
 static bool is_formula(const char *text)
 {

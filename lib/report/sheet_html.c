@@ -1,6 +1,5 @@
-/* A sheet as a part of a page, or as a page of its own, see sheet_formats.h. */
-#include "report/chart_svg.h"
-#include "report/sheet_formats.h"
+/* A sheet as a part of a page, or as a page of its own, see sheet.h. */
+#include "report/sheet.h"
 #include "report/style.h"
 
 /* Elements around parts of the same kind that follow one another. */
@@ -11,7 +10,6 @@ enum group {
     GROUP_THINGS,
     GROUP_CHARTS,
     GROUP_CHART, /* right below a heading, which is its title */
-    GROUP_SPARKS,
 };
 static const struct element {
     const char *open, *close;
@@ -22,14 +20,11 @@ static const struct element {
     [GROUP_THINGS] = {"<dl class=\"what\">\n", "</dl>\n"},
     [GROUP_CHARTS] = {"<div class=\"charts\">\n", "</div>\n"},
     [GROUP_CHART] = {"<div class=\"charts\">", "</div>\n"},
-    [GROUP_SPARKS] = {"<div class=\"sparks\">\n", "</div>\n"},
 };
 
 static const struct element paragraphs[] = {
     [SHEET_PLAIN] = {"<p>", "</p>"},
     [SHEET_SOFT] = {"<p class=\"soft\">", "</p>"},
-    [SHEET_ON_SCREEN] = {"<p class=\"screen\">", "</p>"},
-    [SHEET_PRINTED] = {"<p class=\"printed\">", "</p>"},
     [SHEET_COMMAND] = {"<pre>", "</pre>"},
     [SHEET_FOLDED] = {"<details><summary>", "</details>"},
 };
@@ -42,7 +37,6 @@ static const struct element spans[] = {
     [SHEET_TAG] = {"<span class=\"tag \">", "</span>"},
     [SHEET_GOOD_TAG] = {"<span class=\"tag good\">", "</span>"},
     [SHEET_BAD_TAG] = {"<span class=\"tag bad\">", "</span>"},
-    [SHEET_MEANING] = {"<br><span class=\"soft\">", "</span>"},
     [SHEET_TO_NOTES] = {"<a href=\"#notes\">", "</a>"},
 };
 
@@ -95,7 +89,6 @@ static enum group group_of(const struct writer *w, const struct sheet_part *p)
         return p->look == SHEET_WHAT ? GROUP_THINGS : GROUP_TERMS;
     }
     return p->kind != SHEET_FIGURE                              ? GROUP_NONE
-           : p->chart.kind == CHART_SPARK                       ? GROUP_SPARKS
            : w->before != NULL && w->before->kind == SHEET_HEAD ? GROUP_CHART
                                                                 : GROUP_CHARTS;
 }
@@ -126,8 +119,6 @@ static void open_section(struct writer *w, const struct sheet_part *p)
         w->is_page = w->in_head = true;
     } else if (p->look == SHEET_VERDICT) {
         html_put(w->out, "<section class=\"verdict\" aria-label=\"", p->name, "\">\n");
-    } else if (p->look == SHEET_LINKED) {
-        html_put(w->out, "<section class=\"linked\" id=\"", p->name, "\">\n");
     } else {
         buf_puts(w->out, p->look == SHEET_NOTES ? "<section id=\"notes\">\n" : "<section>\n");
         if (p->name != NULL) {
@@ -191,34 +182,19 @@ static void put_term(const struct sheet_part *p, struct buf *out)
     buf_puts(out, "</dd>\n");
 }
 
-static void put_spark(const struct chart *c, struct buf *out)
-{
-    buf_puts(out, "<figure>");
-    chart_svg(c, false, out);
-    html_put(out, "<figcaption>", c->spark.name, spans[SHEET_MEANING].open);
-    html_put(out, "", c->spark.text, "</span></figcaption></figure>\n");
-}
-
 static void put_chart(const struct chart *c, bool is_titled, struct buf *out)
 {
-    const char *subtitle = c->kind == CHART_LINES  ? c->lines.y_title
-                           : c->kind == CHART_BARS ? c->bars.subtitle
-                                                   : NULL;
     buf_puts(out, "<figure><figcaption>");
     if (!is_titled) {
         html_put(out, "<h3>", c->title, "</h3>");
     }
-    if (subtitle != NULL) {
-        html_put(out, spans[SHEET_SOFT].open, subtitle, spans[SHEET_SOFT].close);
+    if (c->subtitle != NULL) {
+        html_put(out, spans[SHEET_SOFT].open, c->subtitle, spans[SHEET_SOFT].close);
     }
     buf_puts(out, "</figcaption>\n");
     chart_svg(c, false, out);
-    if (c->kind == CHART_LINES && c->lines.n_left_out > 0) {
-        buf_printf(out, "<p class=\"soft\">%zu more lines are in the table only.</p>\n",
-                   c->lines.n_left_out);
-    }
-    if (c->kind == CHART_BARS && c->bars.missing != NULL) {
-        html_put(out, paragraphs[SHEET_SOFT].open, c->bars.missing, "</p>\n");
+    if (c->missing != NULL) {
+        html_put(out, paragraphs[SHEET_SOFT].open, c->missing, "</p>\n");
     }
     buf_puts(out, is_titled ? "</figure>" : "</figure>\n");
 }
@@ -255,11 +231,7 @@ static void put_part(struct writer *w, const struct sheet_part *p)
         put_term(p, w->out);
         break;
     case SHEET_FIGURE:
-        if (p->chart.kind == CHART_SPARK) {
-            put_spark(&p->chart, w->out);
-        } else {
-            put_chart(&p->chart, w->group == GROUP_CHART, w->out);
-        }
+        put_chart(&p->chart, w->group == GROUP_CHART, w->out);
         break;
     }
     w->before = p;

@@ -1,7 +1,7 @@
-/* A sheet as JUnit's XML, see sheet_formats.h: a row is a test case of a single suite, a term one
+/* A sheet as JUnit's XML, see sheet.h: a row is a test case of a single suite, a term one
  * of its properties, a line what the suite has printed. */
 #include "base/str.h"
-#include "report/sheet_formats.h"
+#include "report/sheet.h"
 
 /* The columns of its rows, see gate_sheet.c. */
 enum column { KIND, NAME, OUTCOME, MESSAGE, COLUMNS };

@@ -1,7 +1,6 @@
-/* A sheet as GitHub Markdown, see sheet_formats.h. */
-#include "report/run_labels.h"
-#include "report/notes.h"
-#include "report/sheet_formats.h"
+/* A sheet as GitHub Markdown, see sheet.h. */
+#include "report/prose.h"
+#include "report/sheet.h"
 
 static void put_words(const char *text, const char *end, struct buf *out)
 {

@@ -1,10 +1,9 @@
-/* A sheet on a terminal, see sheet_formats.h. */
+/* A sheet on a terminal, see sheet.h. */
 #include <string.h>
 
-#include "base/text.h"
-#include "report/run_labels.h"
-#include "report/notes.h"
-#include "report/sheet_formats.h"
+#include "base/str.h"
+#include "report/prose.h"
+#include "report/sheet.h"
 
 /* On the next line where it does not fit after what is `used`. Returns what is used then. */
 static size_t put_word(const struct terminal *term, const char *blanks, const char *color,

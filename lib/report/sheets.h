@@ -7,11 +7,12 @@
 /* By point, the tables of a result: a compact grid where two names vary, then one row a point.
  * Below them: unit, scope, interval method, the baseline used, what failed, thresholds and
  * warnings. A brief sheet has what failed first, one of both tables, and no more than a reader must
- * know. points.c. */
+ * know. Not of JSON (run_walk_put_json). points.c. */
 void sheet_points(struct sheet *s, const struct result *r);
-/* Its notes alone; times to accuracy and metrics, a table each. points.c. */
+/* Its notes alone. points.c. */
 struct layout;
 void sheet_notes(struct sheet *s, const struct layout *l);
+/* Times to accuracy and metrics, a table each. other_figures.c. */
 void sheet_other_figures(struct sheet *s, const struct layout *l);
 /* What a page says of a run: what it is, its verdict, charts, tables, notes, and where it ran.
  * run_page.c. */
@@ -31,15 +32,21 @@ void sheet_page(struct sheet *s, const struct run_page *page);
 /* One of its charts by name (charts.h has the names). run_page.c. */
 enum sheet_chart_answer { SHEET_CHART_MADE, SHEET_CHART_EMPTY, SHEET_CHART_UNKNOWN };
 enum sheet_chart_answer sheet_chart(struct sheet *s, const struct result *r, const char *name);
-/* By node: which were slow or throttled. nodes_sheet.c. */
+/* By node: which were slow or throttled; and of them the table alone, with how times are compared.
+ * nodes_sheet.c. */
 void sheet_nodes(struct sheet *s, const struct result *r);
+void sheet_put_nodes(struct sheet *s, const struct result *r);
 /* By replica: its work, its exchange, and the slowest of each role. replicas_sheet.c. */
 void sheet_replicas(struct sheet *s, const struct result *r);
 /* What the lines of each replica's log were taken for, and the verdict on its figure
- * (logparse/reading.h). lines_sheet.c. */
-void sheet_lines(struct sheet *s, const struct result *r);
-/* The same on a page, by point: a section that is shown once a figure of the point is clicked. */
-void sheet_lines_of_points(struct sheet *s, const struct layout *l);
+ * (logparse/reading.h). Points are added in order, with their replicas. lines_sheet.c. */
+struct read_logs {
+    const struct result *result;
+    VEC(struct read_log) list; /* owned */
+};
+void read_logs_add(struct read_logs *logs, const struct point_result *p);
+void read_logs_done(struct read_logs *logs);
+void sheet_lines(struct sheet *s, const struct read_logs *logs);
 /* Where the time of a step goes, by point and role, and what limits each point. phases_sheet.c. */
 void sheet_phases(struct sheet *s, const struct result *r);
 /* By curve: what each says of scaling, and the model fitted to it. curves_sheet.c. */
@@ -47,6 +54,11 @@ void sheet_curves(struct sheet *s, const struct result *r);
 /* A table of one figure over any axes (result/pivot.h). pivot_sheet.c. */
 struct pivot;
 void sheet_pivot(struct sheet *s, const struct pivot *p);
+/* Of throughputs, where one or two names vary: one, a row a system; two, a row for each value of
+ * the first and a column for each of the second. Returns false, and adds nothing, where units
+ * differ, where what varies follows from the system, where it would have one row or column, where
+ * more than half of its cells are empty, and where it is too wide. */
+bool sheet_grid(struct sheet *s, const struct layout *l);
 /* Two runs side by side (docs/contracts/compare.md): a row a common point, below them the tests,
  * what differs, what only one side has, and the verdict. compare_sheet.c. */
 void sheet_comparison(struct sheet *s, const struct comparison *c);

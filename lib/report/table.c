@@ -6,10 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/ascii.h"
 #include "base/str.h"
-#include "base/text.h"
-#include "base/vec_walk.h"
 #include "report/terminal.h"
 #include "result/number.h"
 
@@ -25,7 +22,6 @@ struct column {
 
 struct cell {
     uint32_t text, link; /* where in `words` they begin; link 0: none */
-    int shade;           /* TABLE_NO_SHADE, or 0 to TABLE_SHADES - 1 */
 };
 
 struct table {
@@ -82,7 +78,7 @@ static void put_cell(struct table *t, const char *title, enum table_align align,
         *vec_push(&t->columns) = (struct column){xstrdup(title), align};
     }
     (void)text_replace_control(text_take, "", ' '); /* they must not break the table */
-    *vec_push(&t->cells) = (struct cell){add_words(t, text_take), 0, TABLE_NO_SHADE};
+    *vec_push(&t->cells) = (struct cell){add_words(t, text_take), 0};
     free(text_take);
 }
 
@@ -147,12 +143,6 @@ void table_end_row(struct table *t)
 bool table_is_empty(const struct table *t)
 {
     return t->cells.len == 0;
-}
-
-void table_shade(struct table *t, int shade)
-{
-    assert(t->cells.len > 0 && shade < TABLE_SHADES);
-    t->cells.items[t->cells.len - 1].shade = shade;
 }
 
 void table_link(struct table *t, const char *before, const char *name)
@@ -247,8 +237,11 @@ static void format_columns(const struct table *t, const size_t *widths, bool wit
 {
     const size_t n_rows = t->cells.len / t->columns.len;
     for (size_t row = with_header ? 0 : 1; row <= n_rows; row++) {
+        const size_t before = out->len;
         (void)put_row(t, widths, row, n_heads, from, to, out); /* no line ends in blanks */
-        buf_putc(out, '\n');
+        if (n_heads == 0 || out->len > before) { /* else it has heads of columns of another part */
+            buf_putc(out, '\n');
+        }
         buf_spill(out);
     }
 }
@@ -392,16 +385,9 @@ void html_put(struct buf *out, const char *before, const char *text, const char 
 }
 
 static void put_html_cell(struct buf *out, const char *element, const struct column *c,
-                          const char *text, int shade, const char *link)
+                          const char *text, const char *link)
 {
-    const bool is_right = c->align == TABLE_RIGHT;
-    buf_printf(out, "<%s", element);
-    if (shade != TABLE_NO_SHADE) {
-        buf_printf(out, " class=\"%sh%d\"", is_right ? "r " : "", shade);
-    } else if (is_right) {
-        buf_puts(out, " class=\"r\"");
-    }
-    buf_putc(out, '>');
+    buf_printf(out, "<%s%s>", element, c->align == TABLE_RIGHT ? " class=\"r\"" : "");
     if (link != NULL) {
         html_put(out, "<a href=\"", link, "\">");
     }
@@ -415,13 +401,13 @@ void table_format_html(const struct table *t, struct buf *out)
     assert(n > 0 && t->cells.len % n == 0);
     buf_puts(out, "<table>\n<thead><tr>");
     vec_each (struct column, c, &t->columns) {
-        put_html_cell(out, "th", c, c->title, TABLE_NO_SHADE, NULL);
+        put_html_cell(out, "th", c, c->title, NULL);
     }
     buf_puts(out, "</tr></thead>\n<tbody>\n");
     for (size_t i = 0; i < t->cells.len; i++) {
         buf_puts(out, i % n == 0 ? "<tr>" : "");
         const struct cell *c = &t->cells.items[i];
-        put_html_cell(out, "td", &t->columns.items[i % n], text_of(t, c), c->shade,
+        put_html_cell(out, "td", &t->columns.items[i % n], text_of(t, c),
                       c->link == 0 ? NULL : t->words.data + c->link);
         buf_puts(out, i % n == n - 1 ? "</tr>\n" : "");
         buf_spill(out);

@@ -41,10 +41,6 @@ void table_percent(struct table *t, const char *title, double ratio, bool with_s
 void table_part_of(struct table *t, const char *title, size_t n, size_t of);
 void table_end_row(struct table *t);
 bool table_is_empty(const struct table *t); /* without a row */
-/* How dark the last cell is, from 0; a page shows it, as a class "h0" to "h6". */
-#define TABLE_SHADES 7
-#define TABLE_NO_SHADE (-1)
-void table_shade(struct table *t, int shade);
 /* A page makes the last cell a link to `before` and `name`. */
 void table_link(struct table *t, const char *before, const char *name);
 /* Blanks between columns; 3 unless set. */

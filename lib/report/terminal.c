@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "base/vec_walk.h"
+#include "base/vec.h"
 
 #define PLAIN "\033[0m"
 

@@ -4,8 +4,21 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "base/vec_sorted.h"
+#include "base/mem.h"
+#include "result/catalogue.h"
 #include "result/number.h"
+
+char *words_meaning(const struct figure_kind *k, const struct run_def *def)
+{
+    static const char counted[] = "number of trainers";
+    const char *text = k->meaning, *at = strstr(text, counted);
+    const bool is_batches =
+        k == &figure_kinds[FIGURE_SPEEDUP] && def->spec->unit == UNIT_OF_BATCHES;
+    return is_batches   ? xasprintf("%s Both in samples/s.", text)
+           : at == NULL ? xstrdup(text)
+                        : xasprintf("%.*snumber of %s%s", (int)(at - text), text,
+                                    matrix_size_words(&def->matrix).many, at + strlen(counted));
+}
 
 bool words_has_name(const struct words_names *names, const char *name)
 {
@@ -106,5 +119,24 @@ void words_put_percent(const struct estimate *e, struct buf *out)
     buf_printf(out, "%.1f%%", 100 * e->value);
     if (e->has_interval) {
         buf_printf(out, " (95%%: %.1f..%.1f%%)", 100 * e->low, 100 * e->high);
+    }
+}
+
+const char *mark_of(const struct result *r, int i)
+{
+    static const char *const words[MARK_COUNT] = {"rehearsal", "simulated", "imported", "parallel"};
+    const bool has[MARK_COUNT] = {r->def->rehearsal, r->simulated, spec_is_imported(r->def->spec),
+                                  scheduling_lanes(&r->def->scheduling) > 1};
+    return has[i] ? words[i] : NULL;
+}
+
+void run_labels_put(const struct result *r, struct buf *out)
+{
+    const char *separator = "";
+    for (int i = 0; i < MARK_COUNT; i++) {
+        if (mark_of(r, i) != NULL) {
+            buf_printf(out, "%s%s", separator, mark_of(r, i));
+            separator = ", ";
+        }
     }
 }

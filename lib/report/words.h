@@ -10,6 +10,12 @@
 #include "spec/matrix.h"
 #include "result/result.h"
 
+struct figure_kind; /* result/catalogue.h */
+
+/* What a figure means in a run: the catalogue's sentence counts by trainers, the run perhaps by
+ * workers or devices. Owned. */
+char *words_meaning(const struct figure_kind *k, const struct run_def *def);
+
 /* Names of parameters, each once, in byte order: a vector (base/vec.h). The names are borrowed. */
 struct words_names {
     const char **items;
@@ -58,3 +64,10 @@ void words_put_estimate(const struct estimate *e, const char *unit, struct buf *
 void words_put_figure(const struct figure *f, struct buf *out);
 /* A ratio: "64.8% (95%: 56.4..75.1%)". */
 void words_put_percent(const struct estimate *e, struct buf *out);
+
+/* What a run is other than measured, in every output: "rehearsal, simulated"; nothing of a run that
+ * was measured. */
+void run_labels_put(const struct result *r, struct buf *out);
+#define MARK_COUNT 4
+/* The i-th mark, "rehearsal"; static; NULL: the run does not have it. */
+const char *mark_of(const struct result *r, int i);

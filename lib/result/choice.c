@@ -58,7 +58,8 @@ static bool ranks_trainers(const struct result *r)
 static bool is_scaled(const struct result *r, const struct point_result *p)
 {
     const struct point *base = r->points[p->point->baseline_index].point;
-    return p->efficiency.estimate.known && point_size(p->point) > point_size(base);
+    return point_figure(p, FIGURE_EFFICIENCY)->estimate.known &&
+           point_size(p->point) > point_size(base);
 }
 
 static bool is_wider(const struct point_result *p, const struct point_result *than)
@@ -70,13 +71,13 @@ static bool is_wider(const struct point_result *p, const struct point_result *th
 static void find_widest(struct choice *c, const struct result *r)
 {
     result_each_swept (p, r) {
-        if (is_scaled(r, p) && value_of(&p->efficiency) >= CHOICE_EFFICIENCY &&
+        if (is_scaled(r, p) && value_of(point_figure(p, FIGURE_EFFICIENCY)) >= CHOICE_EFFICIENCY &&
             (c->widest == NULL || is_wider(p, c->widest))) {
             c->widest = p;
         }
     }
     if (c->widest != NULL) {
-        const struct estimate *e = &c->widest->efficiency.estimate;
+        const struct estimate *e = &point_figure(c->widest, FIGURE_EFFICIENCY)->estimate;
         c->widest_is_sure = e->has_interval && e->low >= CHOICE_EFFICIENCY;
     }
 }

@@ -192,7 +192,8 @@ static double computation_ns(const struct step_means *m)
 
 static void explain(struct curve_loss *loss)
 {
-    const struct step_means from = loss->from->kept->steps, to = loss->to->kept->steps;
+    const struct step_means from = *phases_of_leading(loss->from),
+                            to = *phases_of_leading(loss->to);
     if (from.n_replicas == 0 || to.n_replicas == 0) {
         return;
     }
@@ -201,7 +202,7 @@ static void explain(struct curve_loss *loss)
         const char *name;
         double grown_ns;
     } groups[] = {
-        {"exchange", phases_exchange_ns(&to) - phases_exchange_ns(&from)},
+        {"exchange", to.exposed_ns - from.exposed_ns},
         {"computation", computation_ns(&to) - computation_ns(&from)},
         {"data", to.phase_ns[PHASE_DATA] - from.phase_ns[PHASE_DATA]},
     };

@@ -4,7 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/ascii.h"
 #include "base/mem.h"
 #include "base/str.h"
 

@@ -1,5 +1,4 @@
-/* See forecast.h. */
-#include "result/forecast.h"
+/* See curves.h. */
 
 #include <math.h>
 #include <stdlib.h>
@@ -8,7 +7,7 @@
 #include "base/str.h"
 #include "core/json_field.h"
 #include "result/curves.h"
-#include "result/figure_json.h"
+#include "result/catalogue.h"
 
 /* A step in samples of a worker: N / X = a + b load. */
 static double load_of(double n, double batch)

@@ -5,6 +5,12 @@
 #include "result/nodes.h"
 #include "result/result_parts.h"
 
+static const char *const keys[HARDWARE_TEXTS] = {
+    [HARDWARE_CPU_MODEL] = "cpu_model", [HARDWARE_BLAS_CORE] = "blas_core",
+    [HARDWARE_KERNEL] = "kernel",       [HARDWARE_BUILD] = "build",
+    [HARDWARE_SOURCE] = "source",
+};
+
 static bool same_machine(const struct hardware *a, const struct hardware *b)
 {
     bool same = true;
@@ -14,81 +20,79 @@ static bool same_machine(const struct hardware *a, const struct hardware *b)
     return same;
 }
 
-static char *text_of(const json_t *environment, const char *key)
+/* Most replicas of a kind share their facts. NULL: they say nothing. */
+static struct hardware *find_kind(struct result *r, json_t *facts)
 {
-    return xstrdup_or_null(environment_text(environment, key));
-}
-
-static struct hardware *find_kind(struct result *r, const struct hardware *h)
-{
-    vec_each (struct hardware, seen, &r->hardware) {
-        if (same_machine(seen, h)) {
-            return seen;
-        }
+    struct hardware *known = vec_find(&r->hardware, it, it->facts == facts);
+    if (known != NULL) {
+        return known;
     }
-    struct hardware *added = vec_push(&r->hardware);
-    *added = (struct hardware){0};
+    struct hardware h = {.facts = facts};
     for (size_t i = 0; i < HARDWARE_TEXTS; i++) {
-        added->texts[i] = xstrdup_or_null(h->texts[i]);
+        h.texts[i] = environment_text(facts, keys[i]);
     }
-    return added;
+    if (same_machine(&h, &(struct hardware){0})) {
+        return NULL;
+    }
+    known = vec_find(&r->hardware, it, same_machine(it, &h));
+    if (known == NULL) {
+        known = vec_push(&r->hardware);
+        *known = h;
+        json_incref(facts);
+    }
+    return known;
 }
 
-void hardware_count(struct result *r, struct replica_result *replica, const struct hardware *h)
+static void count(struct result *r, struct replica_result *replica)
 {
-    if (same_machine(h, &(struct hardware){0})) { /* it has no start record */
-        replica->hardware = NO_HARDWARE;
-        return;
-    }
-    struct hardware *kind = find_kind(r, h);
+    struct hardware *kind = find_kind(r, replica->row->environment.facts);
     const uint32_t system = r->points[replica->row->id.attempt.point].point->system;
-    replica->hardware = (size_t)(kind - r->hardware.items);
-    while (kind->of_system.len <= system) {
+    replica->hardware = kind == NULL ? NO_HARDWARE : (size_t)(kind - r->hardware.items);
+    while (kind != NULL && kind->of_system.len <= system) {
         *vec_push(&kind->of_system) = 0;
     }
-    kind->of_system.items[system]++;
-    kind->n_replicas++;
+    if (kind != NULL) {
+        kind->of_system.items[system]++;
+        kind->n_replicas++;
+    }
 }
 
-char *hardware_read(const json_t *environment, struct hardware *ret)
+/* `added`: the facts of the replica before. Most have the same. */
+static void add_replica(struct machines *m, const struct replica_result *r, const json_t **added)
 {
-    *ret = (struct hardware){
-        .blas_core = text_of(environment, "blas_core"),
-        .build = text_of(environment, "build"),
-        .cpu_model = text_of(environment, "cpu_model"),
-        .kernel = text_of(environment, "kernel"),
-        .source = text_of(environment, "source"),
-    };
-    return text_of(environment, "node");
+    const json_t *facts = r->row->environment.facts;
+    if (facts != *added) {
+        machines_add(m, facts);
+        *added = facts;
+    }
+    if (r->has_summary && r->summary->transport != EXCHANGE_TRANSPORT_AUTO) {
+        machines_add_value(m, MACHINE_TRANSPORT, exchange_transport_names[r->summary->transport]);
+    }
 }
 
-void machines_add_replica(struct machines *m, const struct replica_result *r)
+void machines_add_trial(struct machines *m, const struct trial_result *t)
 {
-    machines_add(m, r->environment);
-    if (r->has_summary && r->summary.transport != EXCHANGE_TRANSPORT_AUTO) {
-        machines_add_value(m, MACHINE_TRANSPORT, exchange_transport_names[r->summary.transport]);
+    const json_t *added = NULL;
+    trial_each_replica (r, t) {
+        add_replica(m, r, &added);
     }
 }
 
 void hardware_collect(struct result *r, struct point_result *p, struct machines *machines)
 {
+    const json_t *added = NULL;
     point_each_trial (t, p) {
-        for (size_t k = 0; t->phase == TRIAL_SUCCEEDED && k < t->n_replicas; k++) {
+        for (size_t k = 0; k < t->n_replicas && t->phase == TRIAL_SUCCEEDED; k++) {
             struct replica_result *replica = &t->replicas[k];
-            struct hardware h;
-            _cleanup_(freep) char *node = hardware_read(replica->environment, &h);
-            replica->node = nodes_add(r, node);
-            hardware_count(r, replica, &h);
-            hardware_done(&h);
-            machines_add_replica(machines, replica);
+            replica->node = nodes_add(r, replica->row->environment.node);
+            count(r, replica);
+            add_replica(machines, replica, &added);
         }
     }
 }
 
 void hardware_done(struct hardware *h)
 {
-    for (size_t i = 0; i < HARDWARE_TEXTS; i++) {
-        free(h->texts[i]);
-    }
+    json_decref(h->facts);
     vec_done(&h->of_system);
 }

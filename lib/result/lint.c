@@ -3,11 +3,9 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "base/text.h"
-#include "base/vec_walk.h"
+#include "base/str.h"
 #include "result/nodes.h"
 #include "result/noise.h"
-#include "result/outlier.h"
 #include "result/replica_speed.h"
 #include "result/result_parts.h"
 #include "result/warmup.h"
@@ -40,8 +38,6 @@ const char *const warning_code_names[] = {
     [WARNING_NOISY_TRIAL] = "NoisyTrial",
     [WARNING_IMPORTED] = "Imported",
     [WARNING_INVALID_TRIAL] = "InvalidTrial",
-    [WARNING_OUTLIER_TRIAL] = "OutlierTrial",
-    [WARNING_MIXED_MODES] = "MixedModes",
     [WARNING_MIXED_BATCHES] = "MixedBatches",
     [WARNING_MIXED_WORK] = "MixedWork",
     [WARNING_SPLIT_NODE] = "SplitNode",
@@ -177,7 +173,7 @@ static void lint_efficiency(struct result *r)
     struct point_list points = {0};
     bool is_certain = true;
     result_each_swept (p, r) {
-        const struct estimate *e = &p->efficiency.estimate;
+        const struct estimate *e = &point_figure(p, FIGURE_EFFICIENCY)->estimate;
         const bool is_above = e->has_interval ? e->low > 1 : e->value > LUCKY_EFFICIENCY;
         is_certain = is_certain && (e->has_interval || !is_above);
         list_add_if(&points, e->known && is_above, p->point->index);
@@ -264,6 +260,18 @@ static void lint_partial_gangs(struct result *r)
              "point %u: for %.0f%%, starts %.1f s apart; %s in the figures",
              n, n == 1 ? "" : "s", t->trial, point, 100 * metrics_get(&t->metrics, METRIC_SHARED),
              metrics_get(&t->metrics, METRIC_START_SPREAD), n == 1 ? "it counts" : "they count");
+    }
+}
+
+static void lint_unmet(struct result *r)
+{
+    size_t n;
+    uint32_t point;
+    if (find_beyond(r, METRIC_UNMET, 1, 0, &n, &point) != NULL) {
+        warn(r, WARNING_COPIES,
+             "no process listened on MASTER_PORT at point %u: its replicas are independent copies, "
+             "unless they meet in another way. Connect them, or write 'profile: none'",
+             point);
     }
 }
 
@@ -373,14 +381,7 @@ static void lint_time(struct result *r)
 static void lint_slow_nodes(struct result *r)
 {
     vec_each (struct node_result, n, &r->nodes) {
-        if (node_result_is_slow(n) && n->pairs.p < n->p) {
-            const struct estimate *e = &n->pairs.ratio;
-            warn(r, WARNING_SLOW_NODE,
-                 "node '%s' is slow: its %zu pairs have %.1f%% of the throughput of the others "
-                 "(95%%: %.1f..%.1f%%; p = %.2g, of all nodes together)",
-                 n->name, n->pairs.n_pairs, 100 * e->value, 100 * e->low, 100 * e->high,
-                 n->pairs.p);
-        } else if (node_result_is_slow(n)) {
+        if (node_result_is_slow(n)) {
             warn(r, WARNING_SLOW_NODE,
                  "node '%s' is %.0f%% slower than the others, in %u of %u points by %d%% or more: "
                  "its replicas need that much more time a step",
@@ -405,44 +406,6 @@ static void lint_units(struct result *r)
         }
         first = first == NULL ? p : first;
     }
-}
-
-/* Trials far from the others of their points, which an interval alone does not show;
- * the furthest one first. */
-static void lint_outliers(struct result *r)
-{
-    struct outlier worst = {0};
-    uint32_t at = 0;
-    size_t n = 0;
-    for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
-        const struct outlier o = outlier_find(&r->points[i]);
-        n += o.found;
-        if (o.found && fabs(o.change) > fabs(worst.change)) {
-            worst = o;
-            at = i;
-        }
-    }
-    if (n == 0) {
-        return;
-    }
-    _cleanup_(buf_done) struct buf others = BUF_INIT;
-    for (uint32_t i = 0; i < r->def->matrix.n_points && n <= MAX_NAMED; i++) {
-        const struct outlier o = outlier_find(&r->points[i]);
-        if (o.found && i != at) {
-            buf_printf(&others, "%s trial %u of point %u (%.1f%% %s)",
-                       others.len == 0 ? "; also" : ",", o.trial, i, 100 * fabs(o.change),
-                       o.change < 0 ? "below" : "above");
-        }
-    }
-    if (n > MAX_NAMED) {
-        buf_printf(&others, "; also trials of %zu more points", n - 1);
-    }
-    warn(r, WARNING_OUTLIER_TRIAL,
-         "trial %u of point %u lies %.1f%% %s the median of its other trials, which differ by "
-         "%.1f%%%s; %s, and widen%s the interval: repeat the run, or raise repeats",
-         worst.trial, at, 100 * fabs(worst.change), worst.change < 0 ? "below" : "above",
-         100 * worst.others, buf_cstr(&others), n == 1 ? "it counts" : "they count",
-         n == 1 ? "s" : "");
 }
 
 static void put_other_noisy(const struct noisy_trials *noisy, struct buf *out)
@@ -491,19 +454,6 @@ static void lint_invalid(struct result *r)
          r->invalid.len, r->invalid.len == 1 ? "" : "s", r->invalid.len == 1 ? "was" : "were",
          r->invalid.len == 1 ? "s" : "", first->id.point, first->id.trial, first->id.number,
          buf_cstr(&cause), r->invalid.len == 1 ? "" : "; benchctl describe has the others");
-}
-
-static void lint_modes(struct result *r)
-{
-    const struct spec *spec = r->def->spec;
-    if (spec_mixes_modes(spec)) {
-        _cleanup_(buf_done) struct buf modes = BUF_INIT;
-        spec_put_modes(spec, &modes);
-        warn(r, WARNING_MIXED_MODES,
-             "mixed modes: %s; rows of another mode wait for other trainers and train in another "
-             "way, so throughput alone does not rank them",
-             buf_cstr(&modes));
-    }
 }
 
 /* "256 from trainers=1, 512 from trainers=4": each value with the point from which on it holds.
@@ -611,8 +561,8 @@ static void lint_split_nodes(struct result *r)
 
 static void see_replica(struct lint_seen *seen, const struct replica_result *r)
 {
-    const double duration_s = (double)r->summary.duration_ns / 1e9;
-    const double throttled_s = (double)r->summary.throttled_ns / 1e9;
+    const double duration_s = (double)r->summary->duration_ns / 1e9;
+    const double throttled_s = (double)r->summary->throttled_ns / 1e9;
     if (r->has_summary && throttled_s > 0 && duration_s > 0) {
         seen->n_throttled++;
         if (throttled_s / duration_s > seen->worst_throttled) {
@@ -621,7 +571,7 @@ static void see_replica(struct lint_seen *seen, const struct replica_result *r)
         }
     }
     /* The time of a log's summary follows from its figure, which may be a median. */
-    const bool is_own = r->has_summary && r->summary.source.rule == NULL;
+    const bool is_own = r->has_summary && r->summary->source.rule == NULL;
     if (!seen->has_backwards && is_own && r->steps.sum_s > (1 + TIME_SLACK) * duration_s) {
         seen->has_backwards = true;
         seen->backwards = r->row->id;
@@ -648,10 +598,10 @@ void result_lint(struct result *r)
     lint_rehearsal(r);
     lint_kind(r);
     lint_copies(r);
+    lint_unmet(r);
     lint_time(r);
     lint_units(r);
     lint_counted_warmup(r);
-    lint_modes(r);
     lint_batches(r);
     lint_partial_gangs(r);
     lint_one_trial(r);
@@ -661,7 +611,6 @@ void result_lint(struct result *r)
     lint_hardware(r);
     lint_steady_state(r);
     lint_slow_nodes(r);
-    lint_outliers(r);
     lint_noise(r);
     lint_invalid(r);
     lint_doubts(r);

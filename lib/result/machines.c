@@ -5,8 +5,6 @@
 
 #include "base/buf.h"
 #include "base/str.h"
-#include "base/vec_sorted.h"
-#include "base/vec_walk.h"
 #include "core/environment.h"
 #include "core/json_field.h"
 
@@ -47,7 +45,8 @@ void machines_add_value(struct machines *m, size_t key, const char *text)
 void machines_add(struct machines *m, const json_t *environment)
 {
     for (size_t k = 0; k < MACHINE_KEYS_COMPARED; k++) {
-        _cleanup_(freep) char *text = environment_any_text(environment, machine_keys[k].key);
+        _cleanup_(freep) char *text =
+            environment_value_text(json_object_get(environment, machine_keys[k].key));
         if (text != NULL) {
             machines_add_value(m, k, text);
         }

@@ -5,9 +5,6 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "base/vec_sorted.h"
-#include "base/vec_walk.h"
-#include "stats/student.h"
 #include "result/replica_speed.h"
 #include "stats/significance.h"
 #include "stats/stats.h"
@@ -30,7 +27,7 @@ const char *nodes_add(struct result *r, const char *name)
     }
     if (!nodes_find(r, name, &at)) {
         *vec_insert(&r->nodes, at) =
-            (struct node_result){.name = xstrdup(name), .excess = NAN, .p = 1, .pairs.p = 1};
+            (struct node_result){.name = xstrdup(name), .excess = NAN, .p = 1};
     }
     return r->nodes.items[at].name;
 }
@@ -46,9 +43,9 @@ static void count(struct result *r, uint32_t point, const struct replica_result 
     if (node->cpu_model == NULL && replica->hardware != NO_HARDWARE) {
         node->cpu_model = r->hardware.items[replica->hardware].cpu_model;
     }
-    if (replica->has_summary && replica->summary.source.rule == NULL) { /* else not known */
-        node->throttled_s += (double)replica->summary.throttled_ns / 1e9;
-        node->measured_s += (double)replica->summary.duration_ns / 1e9;
+    if (replica->has_summary && replica->summary->source.rule == NULL) { /* else not known */
+        node->throttled_s += (double)replica->summary->throttled_ns / 1e9;
+        node->measured_s += (double)replica->summary->duration_ns / 1e9;
     }
 }
 
@@ -100,19 +97,6 @@ static void end_point(struct node_result *node)
     w->of_point.len = 0;
 }
 
-static void collect_pairs(struct result *r, const struct point_result *p)
-{
-    if (point_training_replicas(p->point) != 2 || point_pods(p->point) != 2) {
-        return;
-    }
-    point_each_trial (t, p) {
-        if (t->phase == TRIAL_SUCCEEDED && t->throughput > 0 && t->n_replicas == 2) {
-            *vec_push(&r->pairs) = (struct node_pair){
-                p->point, {t->replicas[0].node, t->replicas[1].node}, log(t->throughput)};
-        }
-    }
-}
-
 void nodes_collect(struct result *r, const struct point_result *p)
 {
     point_each_trial (t, p) {
@@ -130,7 +114,6 @@ void nodes_collect(struct result *r, const struct point_result *p)
     vec_each (struct node_result, node, &r->nodes) {
         end_point(node);
     }
-    collect_pairs(r, p);
 }
 
 /* ---- which are slow ---- */
@@ -142,54 +125,6 @@ static double p_of(const struct contrast *c, size_t n)
         return 1;
     }
     return c->variance > 0 ? student_two_sided(c->value / sqrt(c->variance), c->df) : 0;
-}
-
-/* ---- what pairs of them reach (docs/contracts/result.md, "Pairs of nodes") ---- */
-
-/* Do the points differ in nothing but parameters that name a node of the trial? */
-static bool is_alike(const struct node_pair *a, const struct node_pair *b)
-{
-    return a->point->system == b->point->system &&
-           vec_all(&a->point->params.list, it,
-                   params_has(&b->point->params, it) ||
-                       (!it->value.is_int &&
-                        (str_eq(it->value.s, a->nodes[0]) || str_eq(it->value.s, a->nodes[1]))));
-}
-
-/* The mean log of each pair, (n, n), NaN if there is no trial of it. Returns false if the points
- * are not alike or a node is unknown. */
-static bool average(const struct result *r, size_t n, double *ret)
-{
-    _cleanup_(freep) size_t *counts = xnew_array(size_t, n * n);
-    vec_each (const struct node_pair, it, &r->pairs) {
-        if (it->nodes[0] == NULL || it->nodes[1] == NULL || !is_alike(it, r->pairs.items)) {
-            return false;
-        }
-        size_t a, b;
-        (void)nodes_find(r, it->nodes[0], &a); /* both are listed */
-        (void)nodes_find(r, it->nodes[1], &b);
-        const size_t at = a < b ? a * n + b : b * n + a;
-        counts[at]++;
-        ret[at] += (it->log - ret[at]) / (double)counts[at];
-    }
-    for (size_t i = 0; i < n * n; i++) {
-        ret[i] = counts[i] == 0 ? NAN : ret[i];
-    }
-    return true;
-}
-
-static void end_pairs(struct result *r)
-{
-    const size_t n = r->nodes.len;
-    if (r->pairs.len == 0 || n > PAIRS_MAX_N) {
-        return;
-    }
-    _cleanup_(freep) double *means = xnew_array(double, n *n);
-    _cleanup_(freep) struct pair_effect *effects = xnew_array(struct pair_effect, n);
-    const bool is_known = average(r, n, means) && pairs_fit(means, n, effects);
-    for (size_t i = 0; is_known && i < n; i++) {
-        r->nodes.items[i].pairs = effects[i];
-    }
 }
 
 /* ---- all nodes ---- */
@@ -215,7 +150,6 @@ void nodes_end(struct result *r)
     for (size_t i = 0; i < r->nodes.len; i++) {
         r->nodes.items[i].p = p[i];
     }
-    end_pairs(r);
 }
 
 void node_result_done(struct node_result *node)
@@ -231,10 +165,5 @@ double node_result_throttled_ratio(const struct node_result *node)
 
 bool node_result_is_slow(const struct node_result *node)
 {
-    return node->p <= SLOW_ALPHA || node->pairs.p <= SLOW_ALPHA;
-}
-
-bool nodes_have_pairs(const struct result *r)
-{
-    return r->nodes.len > 0 && r->nodes.items[0].pairs.ratio.known;
+    return node->p <= SLOW_ALPHA;
 }

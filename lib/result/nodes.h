@@ -9,13 +9,11 @@
 const char *nodes_add(struct result *r, const char *name);
 /* Is the node listed? *ret is its place, or the one where it belongs. */
 bool nodes_find(const struct result *r, const char *name, size_t *ret);
-/* Counts the replicas and the pairs of a point; and evaluates them when all points are counted. */
+/* Counts the replicas of a point; and evaluates them when all points are counted. */
 void nodes_collect(struct result *r, const struct point_result *p);
 void nodes_end(struct result *r);
-/* Are all nodes compared by their pairs? */
-bool nodes_have_pairs(const struct result *r);
 void node_result_done(struct node_result *node);
-/* Is this node slow, beyond chance? By its own work, or by its pairs. */
+/* Is this node slow, beyond chance? */
 bool node_result_is_slow(const struct node_result *node);
 /* Of the measured time of its replicas, 0 to 1; NaN: no replica says. */
 double node_result_throttled_ratio(const struct node_result *node);

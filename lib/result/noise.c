@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/noise_rule.h"
+#include "core/summary.h"
 #include "stats/stats.h"
 
 struct probed { /* a trial and what its replica found */
@@ -18,7 +18,7 @@ const struct replica_result *trial_prober(const struct trial_result *t)
 {
     trial_each_replica (r, t) {
         if (r->has_summary &&
-            (r->summary.noise.before.spins_per_s > 0 || r->summary.noise.after.spins_per_s > 0)) {
+            (r->summary->noise.before.spins_per_s > 0 || r->summary->noise.after.spins_per_s > 0)) {
             return r;
         }
     }
@@ -29,7 +29,7 @@ static double steal_ratio(const struct trial_result *t)
 {
     double most = NAN;
     trial_each_replica (r, t) {
-        const struct noise *n = &r->summary.noise;
+        const struct noise *n = &r->summary->noise;
         if (r->has_summary && n->busy_ns >= NOISE_STEAL_MIN_BUSY_NS) {
             most = fmax(most, (double)n->steal_ns / (double)n->busy_ns); /* passes NaN over */
         }
@@ -41,7 +41,7 @@ static double wait_ratio(const struct trial_result *t)
 {
     double most = NAN;
     trial_each_replica (r, t) {
-        const struct noise *n = &r->summary.noise;
+        const struct noise *n = &r->summary->noise;
         if (r->has_summary && n->cpu_run_ns > 0) {
             const double wait = (double)n->cpu_wait_ns;
             most = fmax(most, wait / (wait + (double)n->cpu_run_ns));
@@ -68,7 +68,7 @@ void trial_noise_collect(struct trial_result *t)
         *t->noise = (struct trial_noise){.steal_ratio = steal, .wait_ratio = wait};
     }
     if (prober != NULL) {
-        t->noise->probed = prober->summary.noise;
+        t->noise->probed = prober->summary->noise;
         t->noise->node = prober->node;
     }
 }

@@ -132,17 +132,17 @@ double others_cpu_of_trial(const struct trial_result *t, enum role leading)
     _cleanup_(freep) struct cpu_user *users = xnew_array(struct cpu_user, t->n_replicas);
     size_t n = 0;
     trial_each_replica (r, t) {
-        if (!r->has_summary || r->summary.noise.cpu_run_ns <= 0) {
+        if (!r->has_summary || r->summary->noise.cpu_run_ns <= 0) {
             return NAN; /* as of all other systems */
         }
         users[n++] = (struct cpu_user){
-            .node = environment_text(r->environment, "node"),
-            .cpus = environment_text(r->environment, "cpuset"),
+            .node = r->row->environment.node,
+            .cpus = environment_text(r->row->environment.facts, "cpuset"),
             .leads = r->row->id.role == leading,
-            .duration_ns = r->summary.duration_ns,
-            .cpu_ns = r->summary.cpu_ns,
-            .throttled_ns = r->summary.throttled_ns,
-            .noise = r->summary.noise,
+            .duration_ns = r->summary->duration_ns,
+            .cpu_ns = r->summary->cpu_ns,
+            .throttled_ns = r->summary->throttled_ns,
+            .noise = r->summary->noise,
         };
     }
     return others_cpu_share(users, n);

@@ -4,7 +4,6 @@
 #include <math.h>
 
 #include "base/mem.h"
-#include "base/vec_walk.h"
 #include "result/result.h"
 
 #define HIDDEN 0.1   /* up to here the exchange is hidden well enough */
@@ -18,33 +17,10 @@ const char *const limit_kind_names[] = {
     [LIMIT_SERVER_LINK] = "ServerLink", [LIMIT_TRAINER_LINK] = "TrainerLink",
 };
 
-/* Is it of the role, and says its phases? */
-static bool are_counted(const struct replica_result *r, enum role role)
+static bool says_phases(const struct replica_result *r)
 {
-    return array_any(r->summary.phase_ns, PHASE_COUNT, ns, *ns > 0) && r->row->id.role == role &&
-           r->has_summary && r->summary.steps > 0;
-}
-
-void phases_collect(struct point_result *p)
-{
-    struct step_means m = {0};
-    point_each_replica (rep, p) {
-        if (!are_counted(rep, point_leading_role(p->point))) {
-            continue;
-        }
-        const double steps = rep->summary.steps;
-        for (int k = 0; k < PHASE_COUNT; k++) {
-            m.phase_ns[k] += (double)rep->summary.phase_ns[k] / steps;
-        }
-        m.step_ns += (double)rep->summary.duration_ns / steps;
-        m.n_replicas++;
-    }
-    const double n = fmax((double)m.n_replicas, 1);
-    for (int k = 0; k < PHASE_COUNT; k++) {
-        m.phase_ns[k] /= n;
-    }
-    m.step_ns /= n;
-    p->kept->steps = m;
+    return r->has_summary && r->summary->steps > 0 &&
+           array_any(r->summary->phase_ns, PHASE_COUNT, ns, *ns > 0);
 }
 
 bool phase_is_own(enum phase phase)
@@ -53,22 +29,40 @@ bool phase_is_own(enum phase phase)
            phase == PHASE_UPDATE;
 }
 
-double phases_exchange_ns(const struct step_means *m)
+static void add_steps(struct step_means *m, const struct summary *s)
 {
-    double sum = 0;
+    const double steps = s->steps;
+    m->n_replicas++;
+    m->steps += steps;
+    m->step_ns += (double)s->duration_ns / steps;
     for (int k = 0; k < PHASE_COUNT; k++) {
-        sum += phase_is_own((enum phase)k) ? 0 : m->phase_ns[k];
+        m->phase_ns[k] += (double)s->phase_ns[k] / steps;
+        m->exposed_ns += phase_is_own((enum phase)k) ? 0 : (double)s->phase_ns[k] / steps;
     }
-    return sum;
+    m->cpu_ns += s->cpu_ns > 0 ? (double)s->cpu_ns / steps : NAN;
+    m->bytes_tx += s->source.rule != NULL ? NAN : (double)s->bytes_tx / steps;
+    m->bytes_rx += s->source.rule != NULL ? NAN : (double)s->bytes_rx / steps;
 }
 
-static int64_t exposed_ns(const struct summary *s)
+static void divide_steps(struct step_means *m)
 {
-    int64_t sum = 0;
-    for (int i = 0; i < PHASE_COUNT; i++) {
-        sum += phase_is_own((enum phase)i) ? 0 : s->phase_ns[i];
+    const double n = m->n_replicas;
+    for (int k = 0; k < PHASE_COUNT; k++) {
+        m->phase_ns[k] /= n;
     }
-    return sum;
+    m->steps /= n;
+    m->step_ns /= n;
+    m->exposed_ns /= n;
+    m->cpu_ns /= n;
+    m->bytes_tx /= n;
+    m->bytes_rx /= n;
+}
+
+const struct step_means *phases_of_leading(const struct point_result *p)
+{
+    static const struct step_means none;
+    const struct step_means *m = phases_of(p->kept, point_leading_role(p->point));
+    return m == NULL ? &none : m;
 }
 
 static int64_t server_work_ns(const struct summary *s)
@@ -76,43 +70,27 @@ static int64_t server_work_ns(const struct summary *s)
     return s->phase_ns[PHASE_RECEIVE] + s->phase_ns[PHASE_UPDATE] + s->phase_ns[PHASE_SEND];
 }
 
-static void add_times(struct phase_times *t, const struct summary *s)
+static void collect_means(struct point_kept *kept, const struct point_result *p)
 {
-    const double steps = s->steps;
-    t->n++;
-    t->steps += steps;
-    t->step_s += (double)s->duration_ns / 1e9 / steps;
-    for (int i = 0; i < PHASE_COUNT; i++) {
-        t->phase_s[i] += (double)s->phase_ns[i] / 1e9 / steps;
-    }
-    t->exposed_s += (double)exposed_ns(s) / 1e9 / steps;
-    t->cpu_s += s->cpu_ns > 0 ? (double)s->cpu_ns / 1e9 / steps : NAN;
-    t->bytes_tx += s->source.rule != NULL ? NAN : (double)s->bytes_tx / steps;
-    t->bytes_rx += s->source.rule != NULL ? NAN : (double)s->bytes_rx / steps;
-}
-
-struct phase_times phase_times_of(const struct point_result *p, enum role role)
-{
-    struct phase_times t = {0};
+    struct step_means all[ROLE_COUNT] = {0};
     point_each_replica (r, p) {
-        if (are_counted(r, role)) {
-            add_times(&t, &r->summary);
+        if (says_phases(r)) {
+            add_steps(&all[r->row->id.role], r->summary);
         }
     }
-    if (t.n == 0) {
-        return t;
+    for (int role = 0; role < ROLE_COUNT; role++) {
+        if (all[role].n_replicas > 0) {
+            all[role].role = (enum role)role;
+            divide_steps(&all[role]);
+            all[kept->n_phases++] = all[role];
+        }
     }
-    const double n = (double)t.n;
-    t.steps /= n;
-    t.step_s /= n;
-    t.exposed_s /= n;
-    t.cpu_s /= n;
-    t.bytes_tx /= n;
-    t.bytes_rx /= n;
-    for (int i = 0; i < PHASE_COUNT; i++) {
-        t.phase_s[i] /= n;
-    }
-    return t;
+    kept->phases = xmemdup(all, kept->n_phases * sizeof(*all));
+}
+
+const struct step_means *phases_of(const struct point_kept *kept, enum role role)
+{
+    return array_find(kept->phases, kept->n_phases, it, it->role == role);
 }
 
 /* What the servers said, summed over the trials. */
@@ -126,7 +104,7 @@ struct server_sums {
 
 static void add_server(struct server_sums *sums, const struct replica_result *r)
 {
-    const struct summary *s = &r->summary;
+    const struct summary *s = r->summary;
     const uint32_t server = r->row->id.index, late = s->last.trainer;
     const double steps = sums->steps > 0 ? sums->steps : s->steps;
     if (server >= sums->n_servers) {
@@ -160,26 +138,34 @@ static void find_worst(const struct server_sums *sums, struct limit_facts *f)
     }
 }
 
-struct limit_facts limit_facts_of(const struct point_result *p)
+static struct limit_facts limit_facts_of(const struct point_result *p)
 {
-    const struct phase_times t = phase_times_of(p, ROLE_TRAINER);
+    static const struct step_means none;
+    const struct step_means *m = phases_of(p->kept, ROLE_TRAINER);
+    m = m == NULL ? &none : m;
     struct limit_facts f = {
         .n_trainers = p->point->replicas[ROLE_TRAINER],
         .n_servers = p->point->replicas[ROLE_PSERVER],
-        .step_s = t.step_s,
-        .exposed_s = t.exposed_s,
+        .step_s = m->step_ns / 1e9,
+        .exposed_s = m->exposed_ns / 1e9,
     };
     _cleanup_(freep) size_t *n = xnew_array(size_t, f.n_servers);
     _cleanup_(freep) double *busy_s = xnew_array(double, f.n_servers);
     _cleanup_(freep) double *late_s = xnew_array(double, (size_t)f.n_servers *f.n_trainers);
-    struct server_sums sums = {f.n_trainers, f.n_servers, t.steps, n, busy_s, late_s};
+    struct server_sums sums = {f.n_trainers, f.n_servers, m->steps, n, busy_s, late_s};
     point_each_replica (r, p) {
-        if (are_counted(r, ROLE_PSERVER)) {
+        if (says_phases(r) && r->row->id.role == ROLE_PSERVER) {
             add_server(&sums, r);
         }
     }
     find_worst(&sums, &f);
     return f;
+}
+
+void phases_collect(struct point_result *p)
+{
+    collect_means(p->kept, p);
+    p->kept->limit = limit_facts_of(p);
 }
 
 struct limit limit_find(const struct limit_facts *f)

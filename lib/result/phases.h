@@ -7,35 +7,29 @@
 
 #include "core/record.h"
 
+struct point_kept;
 struct point_result;
 struct replica_result;
-
-/* The mean over the trainers (or workers) of all succeeded trials whose programs count phases. */
-struct step_means {
-    double phase_ns[PHASE_COUNT]; /* of a step */
-    double step_ns;               /* the whole of it */
-    size_t n_replicas;            /* 0: none counts phases, and the rest is 0 */
-};
-/* Fills p->kept.steps. */
-void phases_collect(struct point_result *p);
-/* The trainer's time with the exchange: everything but data, forward, backward and update. */
-double phases_exchange_ns(const struct step_means *m);
-/* Is the phase the trainer's own, and not of the exchange? */
-bool phase_is_own(enum phase phase);
 
 /* The means over the steps of all replicas of a role in the point's succeeded trials. A trainer's
  * exchange overlaps with its computation: only what it waited for (send, wait, receive) makes its
  * step longer. That is the exposed exchange. */
-struct phase_times { /* of one role; seconds a step */
-    size_t n;        /* replicas whose summaries say phases; 0: nothing below is known */
-    double steps;    /* of a replica and trial, in the mean */
-    double step_s;
-    double phase_s[PHASE_COUNT];
-    double exposed_s;          /* of a trainer or worker */
-    double cpu_s;              /* NaN: not known */
+struct step_means {
+    enum role role;
+    uint32_t n_replicas; /* whose summaries say phases; 0: nothing below is known */
+    double steps;        /* of a replica and trial, in the mean */
+    double step_ns;      /* the whole of a step */
+    double phase_ns[PHASE_COUNT];
+    double exposed_ns;         /* of a trainer or worker */
+    double cpu_ns;             /* NaN: not known */
     double bytes_tx, bytes_rx; /* NaN: not known, a log has none */
 };
-struct phase_times phase_times_of(const struct point_result *p, enum role role);
+/* Those of a role of a point; NULL: no replica of it says phases. Borrowed. */
+const struct step_means *phases_of(const struct point_kept *kept, enum role role);
+/* Those of the trainers (or workers); zero where none says phases. Borrowed. */
+const struct step_means *phases_of_leading(const struct point_result *p);
+/* Is the phase the trainer's own, and not of the exchange? */
+bool phase_is_own(enum phase phase);
 
 enum limit_kind {
     LIMIT_UNKNOWN,      /* the replicas say no phases, or nothing is exchanged */
@@ -57,7 +51,6 @@ struct limit_facts {
     double late_s;            /* how long the others waited for one trainer */
     uint32_t late_trainer;
 };
-struct limit_facts limit_facts_of(const struct point_result *p);
 
 struct limit {
     enum limit_kind kind;
@@ -70,3 +63,6 @@ struct limit {
     double advice;
 };
 struct limit limit_find(const struct limit_facts *f);
+
+/* Fills what p->kept says of the steps of its replicas: means, phases and the limit. */
+void phases_collect(struct point_result *p);

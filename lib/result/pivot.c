@@ -6,40 +6,11 @@
 
 #include "base/parse.h"
 #include "base/str.h"
-#include "base/vec_sorted.h"
-#include "base/vec_walk.h"
-#include "result/phases.h"
+#include "result/catalogue.h"
 
 #define MAX_CELLS 1000000
-#define S_PER_HOUR 3600
-#define COST_SAMPLES 1e6
 
 static const char system_axis[] = "system";
-
-const struct pivot_words pivot_figures[PIVOT_FIGURE_COUNT] = {
-    [PIVOT_THROUGHPUT] = {"throughput", "Throughput", .offset = POINT_FIGURE(throughput),
-                          .is_independent = true},
-    [PIVOT_SPEEDUP] = {"speedup", "Speedup", .offset = POINT_FIGURE(speedup)},
-    [PIVOT_EFFICIENCY] = {"efficiency", "Efficiency", .offset = POINT_FIGURE(efficiency),
-                          .is_percent = true},
-    [PIVOT_EFFICIENCY_PER_POD] = {"efficiency-per-pod", "Efficiency per pod",
-                                  .offset = KEPT_FIGURE(efficiency_per_pod), .is_percent = true},
-    [PIVOT_EFFICIENCY_PER_CPU] = {"efficiency-per-cpu", "Efficiency per CPU",
-                                  .offset = KEPT_FIGURE(efficiency_per_cpu), .is_percent = true},
-    [PIVOT_PRICE_INDEX] = {"price-index", "Price index N / S^2"},
-    [PIVOT_COST] = {"cost", "Cost", .unit = "a million", .is_cost = true},
-    [PIVOT_EXCHANGE] = {"exchange-share", "Share of the exchange in a trainer's step",
-                        .is_percent = true},
-    [PIVOT_TIME] = {"time-to-accuracy", "Time to accuracy", .offset = GOAL_FIGURE(time_to_accuracy),
-                    .unit = "s", .is_of_time = true, .is_independent = true},
-    [PIVOT_TIME_SPEEDUP] = {"time-to-accuracy-speedup", "Speedup of the time to accuracy",
-                            .offset = GOAL_FIGURE(time_speedup), .is_of_time = true},
-    [PIVOT_TIME_EFFICIENCY] = {"time-to-accuracy-efficiency", "Efficiency of the time to accuracy",
-                               .offset = GOAL_FIGURE(time_efficiency), .is_percent = true,
-                               .is_of_time = true},
-    [PIVOT_TIME_COST] = {"time-to-accuracy-cost", "Cost of a trial up to its accuracy",
-                         .unit = "a trial", .is_cost = true, .is_of_time = true},
-};
 
 const char *const pivot_price_words[] = {"CPU", "pod", "GPU"};
 
@@ -59,31 +30,68 @@ int pivot_price_parse(const char *text, struct pivot_price *ret)
 
 /* ---- axes ---- */
 
-static bool is_system(const char *axis)
+bool axis_is_system(const char *axis)
 {
-    return axis == system_axis;
+    return axis == system_axis; /* a parameter may have its name */
 }
 
 static bool same_on(const char *axis, const struct point *a, const struct point *b)
 {
-    return is_system(axis) ? a->system == b->system
-                           : value_eq(params_get(&a->params, axis), params_get(&b->params, axis));
+    return axis_is_system(axis)
+               ? a->system == b->system
+               : value_eq(params_get(&a->params, axis), params_get(&b->params, axis));
 }
 
-char *pivot_value(const struct pivot *p, const char *axis, const struct point *point)
+const char *axis_find(const struct result *r, const char *name, size_t len)
 {
-    if (is_system(axis)) {
-        return xstrdup(p->result->def->spec->systems.items[point->system].name);
+    if (len == strlen(system_axis) && strncmp(name, system_axis, len) == 0) {
+        return system_axis;
     }
-    struct buf text = BUF_INIT;
-    value_format(params_get(&point->params, axis), &text);
-    return buf_take(&text);
+    const struct param *param =
+        vec_find(&r->points[0].point->params.list, it,
+                 strlen(it->name) == len && strncmp(name, it->name, len) == 0);
+    return param == NULL ? NULL : param->name;
 }
 
-char *pivot_shown(const struct pivot *p, const char *axis, const struct point *point)
+int axis_refuse(const struct result *r, const char *name, size_t len, struct err *err)
 {
-    return is_system(axis) ? xstrdup(p->result->def->spec->systems.items[point->system].label)
-                           : pivot_value(p, axis, point);
+    _cleanup_(buf_done) struct buf axes = BUF_INIT;
+    vec_each (const struct param, param, &r->points[0].point->params.list) {
+        buf_printf(&axes, ", %s", param->name);
+    }
+    return err_set(err, EINVAL, "run/%s has no axis '%.*s'; it has system%s", r->def->name,
+                   (int)len, name, buf_cstr(&axes));
+}
+
+char *axis_value(const struct result *r, const char *axis, const struct point *point)
+{
+    if (axis_is_system(axis)) {
+        return xstrdup(r->def->spec->systems.items[point->system].name);
+    }
+    const struct value *v = params_get(&point->params, axis);
+    struct buf text = BUF_INIT;
+    if (v != NULL) {
+        value_format(v, &text);
+    }
+    return v == NULL ? NULL : buf_take(&text);
+}
+
+char *axis_shown(const struct result *r, const char *axis, const struct point *point)
+{
+    return axis_is_system(axis) ? xstrdup(r->def->spec->systems.items[point->system].label)
+                                : axis_value(r, axis, point);
+}
+
+void axis_values(const struct result *r, const char *axis, struct texts *ret)
+{
+    result_each_swept (p, r) {
+        char *value = axis_value(r, axis, p->point);
+        if (value == NULL || texts_have(ret, value)) {
+            free(value);
+        } else {
+            *vec_push(&ret->list) = value;
+        }
+    }
 }
 
 static uint32_t n_points(const struct pivot *p)
@@ -101,32 +109,10 @@ static bool varies(const struct pivot *p, const char *axis)
     return !array_all(p->result->points, n_points(p), it, same_on(axis, point_at(p, 0), it->point));
 }
 
-/* The axis of this name, borrowed from the result; NULL if none exists. */
-static const char *find_axis(const struct pivot *p, const char *name, size_t len)
-{
-    if (len == strlen(system_axis) && strncmp(name, system_axis, len) == 0) {
-        return system_axis;
-    }
-    const struct param *param =
-        vec_find(&point_at(p, 0)->params.list, it,
-                 strlen(it->name) == len && strncmp(name, it->name, len) == 0);
-    return param == NULL ? NULL : param->name;
-}
-
 static bool is_used(const struct pivot *p, const char *axis)
 {
     return p->ratio_axis == axis || vec_any(&p->rows.axes, it, *it == axis) ||
            vec_any(&p->columns.axes, it, *it == axis);
-}
-
-static int no_axis(const struct pivot *p, const char *name, size_t len, struct err *err)
-{
-    _cleanup_(buf_done) struct buf axes = BUF_INIT;
-    vec_each (const struct param, param, &point_at(p, 0)->params.list) {
-        buf_printf(&axes, ", %s", param->name);
-    }
-    return err_set(err, EINVAL, "this run has no axis '%.*s'; it has system%s", (int)len, name,
-                   buf_cstr(&axes));
 }
 
 /* Reads "a,b" into the rows or the columns. */
@@ -134,9 +120,9 @@ static int take_axes(struct pivot *p, const char *text, struct pivot_side *side,
 {
     while (text != NULL) {
         const size_t len = strcspn(text, ",");
-        const char *axis = find_axis(p, text, len);
+        const char *axis = axis_find(p->result, text, len);
         if (axis == NULL) {
-            return no_axis(p, text, len, err);
+            return axis_refuse(p->result, text, len, err);
         }
         if (is_used(p, axis)) {
             return err_set(err, EINVAL, "the axis '%s' is named twice", axis);
@@ -147,59 +133,40 @@ static int take_axes(struct pivot *p, const char *text, struct pivot_side *side,
     return 0;
 }
 
-static bool is_at(const struct pivot *p, const char *axis, const struct point *point,
-                  const char *value)
+static bool is_at(const struct pivot *p, const struct point *point, const char *value)
 {
-    _cleanup_(freep) char *text = pivot_value(p, axis, point);
+    _cleanup_(freep) char *text = axis_value(p->result, p->ratio_axis, point);
     return str_eq(text, value);
-}
-
-static bool has_value(const struct pivot *p, const char *axis, const char *value)
-{
-    return array_any(p->result->points, n_points(p), it, is_at(p, axis, it->point, value));
-}
-
-/* "1, 2, 4": each value once, in the order of the points. */
-static void put_values(const struct pivot *p, const char *axis, struct buf *out)
-{
-    for (uint32_t i = 0; i < n_points(p); i++) {
-        _cleanup_(freep) char *text = pivot_value(p, axis, point_at(p, i));
-        bool is_new = true;
-        for (uint32_t k = 0; k < i && is_new; k++) {
-            is_new = !is_at(p, axis, point_at(p, k), text);
-        }
-        if (is_new) {
-            buf_printf(out, "%s%s", out->len == 0 ? "" : ", ", text);
-        }
-    }
 }
 
 /* "AXIS=A/B"; a value may hold a slash: the one that leaves two values of the axis. */
 static int take_ratio(struct pivot *p, const char *text, struct err *err)
 {
     const size_t len = strcspn(text, "=");
-    const char *axis = find_axis(p, text, len);
+    const char *axis = axis_find(p->result, text, len);
     if (text[len] == '\0') {
         return err_set(err, EINVAL, "the ratio '%s' is not AXIS=A/B", text);
     }
     if (axis == NULL) {
-        return no_axis(p, text, len, err);
+        return axis_refuse(p->result, text, len, err);
     }
     const char *values = text + len + 1;
+    _cleanup_(texts_done) struct texts known = {0};
+    axis_values(p->result, axis, &known);
     for (const char *slash = values; (slash = strchr(slash, '/')) != NULL; slash++) {
         _cleanup_(freep) char *a = xstrndup(values, (size_t)(slash - values));
-        if (has_value(p, axis, a) && has_value(p, axis, slash + 1) && !str_eq(a, slash + 1)) {
+        if (texts_have(&known, a) && texts_have(&known, slash + 1) && !str_eq(a, slash + 1)) {
             p->ratio_axis = axis;
             p->ratio_a = take_ptr(a);
             p->ratio_b = xstrdup(slash + 1);
             return 0;
         }
     }
-    _cleanup_(buf_done) struct buf known = BUF_INIT;
-    put_values(p, axis, &known);
+    _cleanup_(buf_done) struct buf list = BUF_INIT;
+    texts_put(&known, &list);
     return err_set(err, EINVAL,
                    "'%s' does not name two values of %s with a slash between them; it has %s",
-                   values, axis, buf_cstr(&known));
+                   values, axis, buf_cstr(&list));
 }
 
 /* Axes that are named nowhere: the last is a column where no column is, the others are rows. */
@@ -223,81 +190,24 @@ static void add_axes(struct pivot *p, bool has_rows, bool has_columns)
 
 /* ---- cells ---- */
 
-/* factor / x^power, as exact as x; power is not 0. */
-static struct estimate inverse_of(const struct estimate *x, double factor, double power)
-{
-    if (!x->known || !(x->value > 0) || !isfinite(factor)) {
-        return (struct estimate){0};
-    }
-    struct estimate e = {.known = true, .value = factor / pow(x->value, power)};
-    if (x->has_interval && x->low > 0) {
-        e.has_interval = true;
-        const double a = factor / pow(x->high, power), b = factor / pow(x->low, power);
-        e.low = fmin(a, b);
-        e.high = fmax(a, b);
-        e.method = x->method;
-    }
-    return e;
-}
-
-static struct estimate price_index_of(const struct result *r, const struct point_result *p)
-{
-    const struct point *base = r->points[p->point->baseline_index].point;
-    const double n = point_size(p->point), n_base = point_size(base);
-    return inverse_of(&p->speedup.estimate, n / n_base, 2);
-}
-
-/* Of all its CPUs, pods or devices; NaN: they are not known. */
-static double price_of_second(const struct pivot_price *price, const struct point_result *p)
-{
-    const double n = price->unit == PIVOT_CPU_HOUR   ? p->cpus
-                     : price->unit == PIVOT_POD_HOUR ? (double)point_pods(p->point)
-                     : p->point->devices > 0         ? (double)p->point->devices
-                                                     : NAN;
-    return price->amount * n / S_PER_HOUR;
-}
-
-static struct estimate time_cost_of(const struct pivot_price *price, const struct point_result *p)
-{
-    return inverse_of(&p->goal->time_to_accuracy.estimate, price_of_second(price, p), -1);
-}
-
 int pivot_set_price(struct result *r, const char *text)
 {
     struct pivot_price price;
     const int code = pivot_price_parse(text, &price);
     for (uint32_t i = 0; code >= 0 && i < r->def->matrix.n_points; i++) {
         struct point_result *p = &r->points[i];
-        p->goal->time_cost = (struct figure){time_cost_of(&price, p), "a trial", "job"};
+        const struct figure_kind *kind = &figure_kinds[FIGURE_TIME_COST];
+        p->goal->time_cost = (struct figure){figure_at_price(p, kind, &price), kind->unit, "job"};
     }
     r->price = code < 0 ? r->price : text;
     return code;
 }
 
-static struct estimate exchange_of(const struct point_result *p)
-{
-    const struct step_means m = p->kept->steps;
-    return (struct estimate){
-        .known = m.n_replicas > 0 && m.step_ns > 0,
-        .value = m.step_ns > 0 ? phases_exchange_ns(&m) / m.step_ns : 0,
-    };
-}
-
 static struct estimate figure_at(const struct pivot *pivot, const struct point_result *p)
 {
-    switch (pivot->figure) {
-    case PIVOT_PRICE_INDEX:
-        return price_index_of(pivot->result, p);
-    case PIVOT_COST:
-        return inverse_of(&p->throughput.estimate, price_of_second(&pivot->price, p) * COST_SAMPLES,
-                          1);
-    case PIVOT_EXCHANGE:
-        return exchange_of(p);
-    case PIVOT_TIME_COST:
-        return time_cost_of(&pivot->price, p);
-    default:
-        return figure_shown(point_figure(p, pivot_figures[pivot->figure].offset)).estimate;
-    }
+    const struct estimate e = figure_at_price(p, pivot->figure, &pivot->price);
+    const struct figure f = {.estimate = e, .batch = figure_of(p, pivot->figure).batch};
+    return figure_shown(&f).estimate;
 }
 
 /* The point at B that is like this one on all other axes; NULL: none. */
@@ -305,12 +215,13 @@ static const struct point_result *partner_of(const struct pivot *p, const struct
 {
     for (uint32_t i = 0; i < n_points(p); i++) {
         const struct point *b = point_at(p, i);
-        bool is_like = is_system(p->ratio_axis) || a->system == b->system;
+        bool is_like = axis_is_system(p->ratio_axis) || a->system == b->system;
         vec_each (const struct param, param, &a->params.list) {
-            const bool divides = !is_system(p->ratio_axis) && str_eq(param->name, p->ratio_axis);
+            const bool divides =
+                !axis_is_system(p->ratio_axis) && str_eq(param->name, p->ratio_axis);
             is_like = is_like && (divides || same_on(param->name, a, b));
         }
-        if (is_like && is_at(p, p->ratio_axis, b, p->ratio_b)) {
+        if (is_like && is_at(p, b, p->ratio_b)) {
             return &p->result->points[i];
         }
     }
@@ -322,12 +233,10 @@ static const struct point_result *partner_of(const struct pivot *p, const struct
 static struct estimate ratio_at(const struct pivot *p, const struct point_result *a,
                                 const struct point_result *b)
 {
-    const struct pivot_words *figure = &pivot_figures[p->figure];
-    if (figure->is_independent) {
-        const struct figure *x = point_figure(a, figure->offset);
-        const struct figure *y = point_figure(b, figure->offset);
-        return str_eq(x->unit, y->unit) ? stats_ratio(&x->estimate, &y->estimate, 1)
-                                        : (struct estimate){0};
+    if (p->figure->is_independent) {
+        const struct figure x = figure_of(a, p->figure), y = figure_of(b, p->figure);
+        return str_eq(x.unit, y.unit) ? stats_ratio(&x.estimate, &y.estimate, 1)
+                                      : (struct estimate){0};
     }
     const struct estimate x = figure_at(p, a), y = figure_at(p, b);
     const bool known = x.known && y.known && y.value > 0;
@@ -396,17 +305,17 @@ static size_t *number_heads(const struct pivot *p, const uint32_t *points, size_
     return head_of;
 }
 
-static struct pivot_summary summary_of(const struct estimate *cells, size_t n)
+struct pivot_summary pivot_summarise(const struct pivot *p, size_t from, size_t n)
 {
     struct pivot_summary s = {0, NAN, NAN, NAN, NAN};
     _cleanup_(freep) double *values = xnew_array(double, n);
     _cleanup_(freep) struct estimate *known = xnew_array(struct estimate, n);
-    for (size_t i = 0; i < n; i++) {
-        if (cells[i].known) {
-            known[s.n] = cells[i];
-            values[s.n++] = cells[i].value;
-            s.least = fmin(s.least, cells[i].value);
-            s.most = fmax(s.most, cells[i].value);
+    for (const struct estimate *e = p->cells + from; e < p->cells + from + n; e++) {
+        if (e->known) {
+            known[s.n] = *e;
+            values[s.n++] = e->value;
+            s.least = fmin(s.least, e->value);
+            s.most = fmax(s.most, e->value);
         }
     }
     if (s.n > 0) {
@@ -417,22 +326,12 @@ static struct pivot_summary summary_of(const struct estimate *cells, size_t n)
     return s;
 }
 
-static void summarise(struct pivot *p)
-{
-    const size_t n_rows = p->rows.heads.len, n_columns = p->columns.heads.len;
-    p->row_summaries = xnew_array(struct pivot_summary, n_rows);
-    for (size_t i = 0; i < n_rows; i++) {
-        p->row_summaries[i] = summary_of(&p->cells[i * n_columns], n_columns);
-    }
-    p->whole = summary_of(p->cells, n_rows * n_columns);
-}
-
 static int fill(struct pivot *p, struct err *err)
 {
     size_t n = 0; /* points that have a cell: all, or those at A */
     _cleanup_(freep) uint32_t *points = xnew_array(uint32_t, n_points(p));
     for (uint32_t i = 0; i < n_points(p); i++) {
-        if (p->ratio_axis == NULL || is_at(p, p->ratio_axis, point_at(p, i), p->ratio_a)) {
+        if (p->ratio_axis == NULL || is_at(p, point_at(p, i), p->ratio_a)) {
             points[n++] = i;
         }
     }
@@ -444,23 +343,25 @@ static int fill(struct pivot *p, struct err *err)
                        n_columns);
     }
     p->cells = xnew_array(struct estimate, n_rows * n_columns);
+    p->points = xnew_array(const struct point_result *, n_rows *n_columns);
     for (size_t i = 0; i < n; i++) {
         const struct point_result *a = &p->result->points[points[i]];
         const struct point_result *b = p->ratio_axis == NULL ? NULL : partner_of(p, a->point);
-        p->cells[row_of[points[i]] * n_columns + column_of[points[i]]] =
-            p->ratio_axis == NULL ? figure_at(p, a)
-            : b == NULL           ? (struct estimate){0}
-                                  : ratio_at(p, a, b);
+        const size_t at = row_of[points[i]] * n_columns + column_of[points[i]];
+        p->points[at] = a;
+        p->cells[at] = p->ratio_axis == NULL ? figure_at(p, a)
+                       : b == NULL           ? (struct estimate){0}
+                                             : ratio_at(p, a, b);
     }
-    summarise(p);
     return 0;
 }
 
 static void name_unit(struct pivot *p)
 {
     bool is_mixed;
-    const char *unit = p->figure == PIVOT_THROUGHPUT ? result_shown_unit(p->result, &is_mixed)
-                                                     : pivot_figures[p->figure].unit;
+    const char *unit = p->figure == &figure_kinds[FIGURE_THROUGHPUT]
+                           ? result_shown_unit(p->result, &is_mixed)
+                           : p->figure->unit;
     p->has_summaries = p->ratio_axis != NULL || unit == NULL;
     p->unit = p->has_summaries ? "ratio" : unit;
 }
@@ -469,17 +370,23 @@ int pivot_new(const struct result *r, const struct pivot_params *params, struct 
               const char **ret_fix, struct err *err)
 {
     struct pivot *p = xnew(struct pivot);
-    *p = (struct pivot){.result = r, .figure = params->figure, .price = params->price};
+    const struct figure_kind *usual = &figure_kinds[FIGURE_THROUGHPUT];
+    *p = (struct pivot){.result = r,
+                        .figure = params->figure == NULL ? usual : params->figure,
+                        .price = params->price};
     *ret_fix = "name swept parameters or system, with commas between them";
     int code = 0;
-    if (pivot_figures[p->figure].is_of_time && r->def->spec->goal.kind == GOAL_NONE) {
+    if (p->figure->needs == NEEDS_TIME && !figure_is_asked(p->figure, r->def->spec)) {
+        *ret_fix = "add 'accuracyAfterTime: {seconds: 60}' to spec.measure, and run it again";
+        code = err_set(err, EINVAL, "the definition of this run names no time for an accuracy");
+    } else if (!figure_is_asked(p->figure, r->def->spec)) {
         *ret_fix = "add 'timeToAccuracy: {accuracy: 0.8}' to spec.measure, and run it again";
         code = err_set(err, EINVAL,
                        "the definition of this run names neither an accuracy nor a loss to reach");
-    } else if (pivot_figures[p->figure].is_cost && p->price.amount == 0) {
+    } else if (p->figure->is_cost && p->price.amount == 0) {
         *ret_fix = "add --price, " PIVOT_PRICE_FIX;
         code = err_set(err, EINVAL, "a cost needs a price");
-    } else if (pivot_figures[p->figure].is_cost && p->price.unit == PIVOT_GPU_HOUR &&
+    } else if (p->figure->is_cost && p->price.unit == PIVOT_GPU_HOUR &&
                r->points[0].point->devices == 0) {
         *ret_fix = "write how many devices a pod has, or a price in /pod-hour";
         code = err_set(err, EINVAL, "a price in /gpu-hour needs devices, and no pod has any");
@@ -519,6 +426,6 @@ void pivot_free(struct pivot *p)
     free(p->ratio_a);
     free(p->ratio_b);
     free(p->cells);
-    free(p->row_summaries);
+    free(p->points);
     free(p);
 }

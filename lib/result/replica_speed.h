@@ -1,5 +1,5 @@
-/* How much time a replica needs for a step, and which replicas need more than the others of their
- * gang. Pure; called by result_build.c and nodes.c.
+/* How much time a replica needs for a step, compared with the others of its gang. Pure; called by
+ * replicas.c and nodes.c.
  *
  * A gang makes its steps together: a slow trainer makes the steps of all as long as its own, and
  * shows in what the others wait. So what is compared is a replica's own work in a step, which is
@@ -12,9 +12,8 @@
 /* From here on a difference is worth a word: 5%, as a logarithm. */
 #define SPEED_MIN 0.05
 
-extern const char *const speed_kind_names[]; /* "None", "Work", "StepTime" */
-/* `s` with its series. */
-struct replica_speed replica_speed_of(enum role role, const struct summary *s);
+struct replica_speed replica_speed_of(enum role role, const struct summary *s,
+                                      const struct step_times *steps);
 
 /* The replicas of one role in a trial whose paces can be compared, the slowest last. */
 struct speed_gang {
@@ -29,5 +28,6 @@ void speed_gang_done(struct speed_gang *gang);
 /* ln of the k-th member's time over the median of the others; there are two members at least. */
 double speed_gang_excess(const struct speed_gang *gang, size_t k);
 
-/* Adds to r->slow, one for a point at most. */
-void replica_speed_find_slow(struct result *r, const struct point_result *p);
+/* What those of a role that leads lose in a step to the slowest of them: its own work less their
+ * mean, over the step time. NaN unless two or more say their own work. */
+double straggler_share(const struct trial_result *t, enum role leading);

@@ -4,9 +4,9 @@
 #include <math.h>
 
 #include "base/str.h"
-#include "base/vec_sorted.h"
-#include "result/replica_speed.h"
 #include "result/phases.h"
+#include "result/replica_speed.h"
+#include "result/result.h"
 #include "stats/stats.h"
 
 /* A replica under way: values of its trials. Those of a point are by role and index. */
@@ -53,7 +53,7 @@ static void take_summary(struct gathering *g, const struct replica_result *rep)
     if (!rep->has_summary) {
         return;
     }
-    const struct summary *s = &rep->summary;
+    const struct summary *s = rep->summary;
     g->line.n_trials++;
     g->line.n_steps += s->steps;
     g->measured_ns += (double)s->duration_ns;
@@ -94,7 +94,7 @@ static struct replica_line finish(struct gathering *g, uint32_t point)
     return line;
 }
 
-static void collect_point(struct replica_lines *lines, const struct point_result *p)
+void replica_lines_add(struct replica_lines *lines, const struct point_result *p)
 {
     struct gatherings all = {0};
     point_each_trial (t, p) {
@@ -112,16 +112,13 @@ static void collect_point(struct replica_lines *lines, const struct point_result
     vec_done(&all.list);
 }
 
-void replica_lines_init(struct replica_lines *lines, const struct result *r)
+double peak_memory(const struct trial_result *t, enum role leading)
 {
-    *lines = (struct replica_lines){0};
-    result_each_swept (p, r) {
-        point_open(p);
-        collect_point(lines, p);
+    double most = NAN;
+    trial_each_replica (r, t) {
+        if (r->row->id.role == leading && r->summary->max_rss_bytes > 0) {
+            most = fmax(most, (double)r->summary->max_rss_bytes / (1 << 20));
+        }
     }
-}
-
-void replica_lines_done(struct replica_lines *lines)
-{
-    vec_done(&lines->list);
+    return most;
 }

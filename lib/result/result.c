@@ -1,31 +1,15 @@
 /* What follows from a result as it is, see result.h. */
 #include "result/result.h"
 
+#include <math.h>
+
 #include "base/str.h"
-#include "base/vec_walk.h"
 #include "result/number.h"
-
-void point_open(const struct point_result *p)
-{
-    if (p->of->source != NULL) {
-        p->of->source->turn_to(p->of->source, p->point->index, false);
-    }
-}
-
-void result_open_row(const struct result *r, const struct attempt_row *row)
-{
-    if (r != NULL && r->source != NULL && row->id.point < r->def->matrix.n_points) {
-        r->source->turn_to(r->source, row->id.point, true);
-    }
-}
 
 const struct replica_result *point_next_replica(const struct point_result *p,
                                                 const struct replica_result *it)
 {
     bool is_next = it == NULL;
-    if (is_next) {
-        point_open(p);
-    }
     point_each_trial (t, p) {
         if (t->phase != TRIAL_SUCCEEDED || t->n_replicas == 0) {
             continue;
@@ -54,6 +38,20 @@ bool point_result_is_given_up(const struct point_result *p)
         n_failed += trial_is_decided(t) && t->outcome != ATTEMPT_SUCCEEDED;
     }
     return point_is_given_up(n_succeeded, n_failed);
+}
+
+const struct trial_result *point_typical_trial(const struct point_result *p)
+{
+    const struct trial_result *best = NULL;
+    double distance = INFINITY;
+    point_each_trial (t, p) {
+        const double d = fabs(t->throughput - p->throughput.estimate.value);
+        if (t->phase == TRIAL_SUCCEEDED && !isnan(t->throughput) && d < distance) {
+            best = t;
+            distance = d;
+        }
+    }
+    return best;
 }
 
 bool point_result_is_complete(const struct point_result *p)

@@ -15,9 +15,10 @@
 #include "result/accuracy.h"
 #include "result/machines.h"
 #include "result/phases.h"
+#include "result/replicas.h"
 #include "result/steps.h"
+#include "spec/figures.h"
 #include "spec/run_def.h"
-#include "stats/pairs.h"
 #include "stats/scaling.h"
 #include "stats/stats.h"
 
@@ -45,14 +46,13 @@ struct replica_speed {
 struct replica_result {
     const struct replica_row *row; /* borrowed */
     bool has_summary;
-    struct summary summary;     /* without its series; owned */
-    struct step_times steps;    /* what the series said */
-    struct replica_speed speed; /* its time a step */
-    json_t *environment;        /* of succeeded trials, while their point is made or open; owned */
+    const struct summary *summary; /* of its row, maybe without its series; else an empty one */
+    struct step_times steps;       /* what the series said */
+    struct replica_speed speed;    /* its time a step */
     const char *node; /* of succeeded trials only; its name in the result's nodes; NULL: not said */
     size_t hardware;  /* of succeeded trials only: index in the result's hardware, or NO_HARDWARE */
     enum log_verdict verdict; /* of the reading of its log */
-    char *doubt;              /* as of log_reading_verdict; owned */
+    const char *doubt;        /* as of log_reading_verdict */
 };
 #define NO_HARDWARE SIZE_MAX
 /* Both in trial_result.c. Not of a pserver, and its summary can be used: it has a throughput,
@@ -72,9 +72,11 @@ struct trial_result {
     char *error;                   /* why there is no throughput, for a person; NULL: none; owned */
     char *details;                 /* more of it: lines, each with its newline; NULL: none; owned */
     const struct attempt_row *row; /* borrowed; NULL if no attempt has ended */
-    struct replica_result *replicas; /* of `row`, in its order; owned */
+    /* Both only while the point is collected, the first also of a point that was opened
+     * (point_open). Of `row`, in its order, and of its first trainer or worker; owned. */
+    struct replica_result *replicas;
     size_t n_replicas;
-    struct step_series steps; /* of its first trainer or worker; owned */
+    struct step_series steps;
     double others_share; /* of its speed, that other programs took (others_cpu.h); NaN: not known */
     double cpus;         /* limits of its replicas, if it succeeded; NaN: not known */
     struct metrics metrics; /* means over the leading replicas that say them; owned */
@@ -119,20 +121,30 @@ struct warmup {
     double change; /* as settle.change */
 };
 
+#define RESULT_CHART_POINTS 100 /* charts of more are not readable */
 /* What comparisons do not need of a point. Most of it follows from its replicas
  * (result_collect_point), because they are in memory of one point at a time. */
 struct point_kept {
-    struct figure efficiency_per_pod, efficiency_per_cpu; /* not per trainer */
     struct warmup warmup;
-    struct step_means steps;
+    struct step_means *phases; /* of the roles that say them, by role; owned */
+    size_t n_phases;
+    struct limit_facts limit;
     bool has_step_lines, has_log; /* figures by a log rule of kind Step, or of any */
-    bool has_staleness;           /* a server counted slices for it */
+    bool has_job_log;             /* of these, one speaks for the whole job */
+    /* What servers counted: slices, updates that they missed, and the most of one. */
+    struct staleness_sums {
+        double slices, missed;
+        uint64_t max;
+    } staleness;
     /* The first line that makes a figure doubtful, with its replica; or why the first log has one
      * witness. Owned; NULL if each figure has two witnesses. */
     char *doubt;
-    enum log_verdict verdict; /* Doubtful or OneWitness, as `doubt` says; else None */
-    double p_of_fall;         /* of "its steps do not fall" (warmup.h) */
-    const char *split_node;   /* that had two replicas of one device each; borrowed; NULL: none */
+    enum log_verdict verdict;   /* Doubtful or OneWitness, as `doubt` says; else None */
+    double p_of_fall;           /* of "its steps do not fall" (warmup.h) */
+    const char *split_node;     /* that had two replicas of one device each; borrowed; NULL: none */
+    struct estimate *collected; /* figures of its replicas (catalogue.c); in the result */
+    /* For charts, of a swept point's typical trial (point_typical_trial). */
+    VEC(struct evaluation) evaluations;
 };
 
 /* What measure.timeToAccuracy and accuracyAfterTime ask for. */
@@ -163,18 +175,9 @@ struct point_result {
     const struct machines *machines; /* of the replicas of succeeded trials; in the result */
 };
 
-/* Where a point has a figure: throughput, speedup, ...; or one of its goal, or of what is kept. */
-#define POINT_FIGURE(name) offsetof(struct point_result, name)
-#define GOAL_FIGURE(name) (sizeof(struct point_result) + offsetof(struct point_goal, name))
-#define KEPT_FIGURE(name)                                                                          \
-    (sizeof(struct point_result) + sizeof(struct point_goal) + offsetof(struct point_kept, name))
-static inline const struct figure *point_figure(const struct point_result *p, size_t at)
-{
-    const size_t of_goal = sizeof(*p), of_kept = of_goal + sizeof(*p->goal);
-    return (const struct figure *)(at >= of_kept   ? (const char *)p->kept + (at - of_kept)
-                                   : at >= of_goal ? (const char *)p->goal + (at - of_goal)
-                                                   : (const char *)p + at);
-}
+/* One that the point has, borrowed; unknown of one that is computed, and of what is not kept. In
+ * catalogue.c. */
+const struct figure *point_figure(const struct point_result *p, enum figure_id id);
 
 struct threshold_result {
     const struct threshold *threshold; /* borrowed */
@@ -193,11 +196,12 @@ enum hardware_text {
     HARDWARE_TEXTS,
 };
 struct hardware {
+    json_t *facts; /* of its first replica (core/environment.h); owned; the texts are in it */
     union {
         struct {
-            char *cpu_model, *blas_core, *kernel, *build, *source;
+            const char *cpu_model, *blas_core, *kernel, *build, *source;
         };
-        char *texts[HARDWARE_TEXTS]; /* the same */
+        const char *texts[HARDWARE_TEXTS]; /* the same */
     };
     size_t n_replicas;     /* of succeeded trials */
     VEC(size_t) of_system; /* the same of each system, up to the last that has one */
@@ -216,7 +220,6 @@ struct node_result {
     double p; /* of "it is as fast as the others": Student's t over the points, adjusted for the
                  number of nodes; 1: under 3 points, or not slower by 5% */
     double throttled_s, measured_s; /* sums over its replicas */
-    struct pair_effect pairs;       /* ratio not known: it cannot be compared by its pairs */
     /* While points are collected: ln of its time over that of others, by trial and role of the
      * point; the medians of these, by point; the last point that was counted, + 1. */
     struct node_walk {
@@ -225,25 +228,6 @@ struct node_result {
         uint32_t last_point;
     } walk;
 };
-/* A trial of two replicas. */
-struct node_pair {
-    const struct point *point; /* borrowed */
-    const char *nodes[2];      /* borrowed from the result's nodes; NULL: not said */
-    double log;                /* of its throughput */
-};
-/* A replica that is slower than the others of its role at a point, beyond their spread. */
-struct slow_replica {
-    uint32_t point;
-    struct replica_id id; /* in the trial in which it was slowest */
-    const char *node;     /* borrowed from the result's nodes; NULL: not said */
-    enum speed_kind by;
-    double excess; /* 0.12: 12% more time than the median of the others */
-    /* 0.03: one standard deviation of a replica compared with the others is 3% */
-    double spread;
-    size_t n_others;         /* in that trial */
-    size_t n_slow, n_trials; /* in how many trials, of how many that could be compared */
-};
-
 /* Between two neighbours of a curve: where the throughput of a trainer falls most. */
 struct curve_loss {
     const struct point_result *from, *to; /* NULL: it falls nowhere, or nothing is known */
@@ -296,8 +280,6 @@ enum warning_code {
     WARNING_NOISY_TRIAL,
     WARNING_IMPORTED,
     WARNING_INVALID_TRIAL,
-    WARNING_OUTLIER_TRIAL,
-    WARNING_MIXED_MODES,
     WARNING_MIXED_BATCHES,
     WARNING_MIXED_WORK,
     WARNING_SPLIT_NODE,
@@ -314,15 +296,6 @@ struct warning {
     char *message; /* one sentence without its end; owned */
 };
 
-/* The replicas of a large run, which are in memory of one point at a time. */
-struct result_source {
-    /* Puts those of the point into its rows and the result, in place of the point's before.
-     * of_rows: into the rows alone, which is cheaper. */
-    void (*turn_to)(struct result_source *s, uint32_t point, bool of_rows);
-    void (*free)(struct result_source *s);
-    struct err fault; /* why replicas are missing since; code 0: none are */
-};
-
 /* What the linter has seen of replicas, while points pass one by one. */
 struct lint_seen {
     size_t n_throttled;
@@ -333,24 +306,33 @@ struct lint_seen {
     double steps_s, duration_s;
 };
 
+/* What the first replica that says it says of its system. All owned; NULL: none does. */
+struct system_result {
+    /* Of a figure by a log rule, of any point. */
+    char *rule, *method;
+    enum summary_unit unit;
+    enum role role;
+    bool is_job;
+};
+
 struct result {
-    const struct run_def *def;    /* borrowed */
-    struct result_source *source; /* owned; NULL: all replicas are in memory */
+    const struct run_def *def; /* borrowed */
     enum run_phase phase;
     bool simulated;
     const char *price; /* of time_cost: "0.2/pod-hour"; borrowed; NULL: none (pivot_set_price) */
     struct point_result *points; /* matrix.n_points; swept first, then baselines */
     struct point_goal *goals;    /* of the points */
     struct point_kept *kept;     /* of the points; NULL: it is for comparisons */
+    struct estimate *collected;  /* what they point to */
     VEC(struct machines *) machines;
     VEC(struct threshold_result) thresholds;
     /* Those whose `where` no point of this run has, as after `local` or --set: neither passed nor
      * failed. Borrowed. */
     VEC(const struct threshold *) skipped;
+    struct system_result *systems; /* those of the definition; owned */
     VEC(struct hardware) hardware;
     VEC(struct node_result) nodes;
-    VEC(struct node_pair) pairs;
-    VEC(struct slow_replica) slow;
+    struct replica_lines lines; /* of swept points */
     struct curves curves;
     VEC(const struct attempt_row *) invalid; /* attempts that count nowhere; borrowed */
     struct lint_seen seen;
@@ -367,12 +349,7 @@ struct result {
          p++)
 #define point_each_trial(t, p)                                                                     \
     for (const struct trial_result *t = (p)->trials; t < (p)->trials + (p)->n_trials; t++)
-/* Before the replicas of a point's trials are looked at; they are borrowed until another point is
- * opened. */
-void point_open(const struct point_result *p);
-/* The same before those of one of the run's rows are. `r` may be NULL. */
-void result_open_row(const struct result *r, const struct attempt_row *row);
-/* The replicas of the succeeded trials of a point, which it opens. */
+/* The replicas of the succeeded trials of a point that has them. */
 #define point_each_replica(it, p)                                                                  \
     for (const struct replica_result *it = point_next_replica(p, NULL); it != NULL;                \
          it = point_next_replica(p, it))
@@ -386,6 +363,8 @@ const struct replica_result *point_next_replica(const struct point_result *p,
 bool trial_is_decided(const struct trial_result *t);
 /* Its trials without an attempt are not run: core/phase.h, point_is_given_up. */
 bool point_result_is_given_up(const struct point_result *p);
+/* The trial nearest to the median throughput of its point; NULL: none succeeded. */
+const struct trial_result *point_typical_trial(const struct point_result *p);
 /* It has a throughput of every trial that was run, and of as many as the
  * definition asks for at least. */
 bool point_result_is_complete(const struct point_result *p);

@@ -5,14 +5,11 @@
 #include <math.h>
 
 #include "base/str.h"
-#include "base/vec_walk.h"
 #include "result/curves.h"
 #include "result/nodes.h"
-#include "result/noise.h"
-#include "result/replica_speed.h"
+#include "result/catalogue.h"
 #include "result/result_parts.h"
 #include "result/threshold.h"
-#include "result/warmup.h"
 #include "spec/stop_rule.h"
 
 static const char ratio[] = "ratio";
@@ -197,7 +194,7 @@ void result_conclude_point(struct result *r, uint32_t point, struct machines *ma
 static void divide_by_baseline(struct point_result *p, const struct point_result *base)
 {
     p->speedup = (struct figure){.unit = ratio, .scope = scope_job};
-    p->efficiency = p->kept->efficiency_per_pod = p->kept->efficiency_per_cpu = p->speedup;
+    p->efficiency = p->speedup;
     p->goal->time_speedup = p->goal->time_efficiency = p->speedup;
     const uint32_t n = point_size(p->point);
     const uint32_t n_base = point_size(base->point);
@@ -216,26 +213,14 @@ static void divide_by_baseline(struct point_result *p, const struct point_result
     const struct estimate *x = &p->throughput.estimate, *x_base = &base->throughput.estimate;
     p->speedup.estimate = stats_ratio(x, x_base, 1);
     p->efficiency.estimate = stats_ratio(x, x_base, share);
-    const double pods = point_pods(p->point), pods_base = point_pods(base->point);
-    p->kept->efficiency_per_pod.estimate = stats_ratio(x, x_base, pods_base / pods);
-    if (!isnan(p->cpus) && !isnan(base->cpus)) {
-        p->kept->efficiency_per_cpu.estimate = stats_ratio(x, x_base, base->cpus / p->cpus);
-    }
 }
 
 /* ---- thresholds ---- */
 
-static struct estimate metric_of(const struct point_result *p, enum metric metric)
+static struct estimate metric_of(const struct point_result *p, enum figure_id metric)
 {
-    const struct estimate *const of[] = {
-        [METRIC_THROUGHPUT] = &p->throughput.estimate,
-        [METRIC_SPEEDUP] = &p->speedup.estimate,
-        [METRIC_EFFICIENCY] = &p->efficiency.estimate,
-        [METRIC_TIME_TO_ACCURACY] = &p->goal->time_to_accuracy.estimate,
-        [METRIC_ACCURACY_AFTER_TIME] = &p->goal->accuracy_after_time.estimate,
-    };
-    struct estimate e = *of[metric];
-    if ((metric == METRIC_SPEEDUP || metric == METRIC_EFFICIENCY) &&
+    struct estimate e = figure_of(p, &figure_kinds[metric]).estimate;
+    if ((metric == FIGURE_SPEEDUP || metric == FIGURE_EFFICIENCY) &&
         p->point->baseline_index == p->point->index && e.known) {
         e.has_interval = true; /* a point divided by itself: nothing is uncertain */
         e.low = e.high = e.value;
@@ -291,11 +276,15 @@ struct result *result_begin(const struct run_def *def, enum run_phase phase)
     const bool has_goals = def->spec->goal.kind != GOAL_NONE || def->spec->accuracy_after_s > 0;
     r->goals = xnew_array(struct point_goal, has_goals ? m->n_points : 1);
     r->kept = xnew_array(struct point_kept, m->n_points);
+    r->systems = xnew_array(struct system_result, def->spec->systems.len);
+    const size_t n_collected = figures_n_collected();
+    r->collected = xnew_array(struct estimate, n_collected * m->n_points);
     for (uint32_t i = 0; i < m->n_points; i++) {
         struct point_result *p = &r->points[i];
         p->point = &m->points[i];
         p->goal = &r->goals[has_goals ? i : 0];
         p->kept = &r->kept[i];
+        p->kept->collected = &r->collected[i * n_collected];
         p->of = r;
         p->n_trials = (size_t)def->spec->repeats;
         p->trials = xnew_array(struct trial_result, p->n_trials);
@@ -306,46 +295,14 @@ struct result *result_begin(const struct run_def *def, enum run_phase phase)
     return r;
 }
 
-/* A line weighs more than a witness that is missing. */
-static void collect_doubt(struct point_kept *kept, const struct replica_result *r)
+static void forget_replicas(struct point_result *p)
 {
-    if (r->doubt != NULL && r->verdict > kept->verdict) {
-        const struct replica_id *id = &r->row->id;
-        free(kept->doubt);
-        kept->verdict = r->verdict;
-        kept->doubt = r->verdict == LOG_VERDICT_DOUBTFUL
-                          ? xasprintf("trial %u, %s/%u, %s", id->attempt.trial,
-                                      role_to_string(id->role), id->index, r->doubt)
-                          : xstrdup(r->doubt);
-    }
-}
-
-void result_collect_point(struct result *r, uint32_t point)
-{
-    struct point_result *p = &r->points[point];
-    nodes_collect(r, p);
-    replica_speed_find_slow(r, p);
-    warmup_find(r, p);
-    phases_collect(p);
-    point_each_replica (it, p) {
-        p->kept->has_staleness |= it->summary.staleness.slices > 0;
-        const struct summary_source *source = &it->summary.source;
-        const bool is_read = replica_is_rated(it) && source->rule != NULL;
-        if (is_read) {
-            collect_doubt(p->kept, it);
-        }
-        p->kept->has_log |= is_read;
-        p->kept->has_step_lines |= it->has_summary && source->method != NULL &&
-                                   strstr(source->method, " step lines") != NULL &&
-                                   strstr(source->method, " numbered ") == NULL;
-    }
-    result_lint_point(r, p);
     for (size_t i = 0; i < p->n_trials; i++) {
-        trial_noise_collect(&p->trials[i]);
+        trial_forget_replicas(&p->trials[i]);
     }
 }
 
-static void finish_point(struct result *r, uint32_t point)
+static void build_point(struct result *r, uint32_t point)
 {
     struct point_result *p = &r->points[point];
     const struct trial_terms terms = run_def_terms(r->def, point);
@@ -355,17 +312,53 @@ static void finish_point(struct result *r, uint32_t point)
     struct machines machines = {0};
     hardware_collect(r, p, &machines);
     result_conclude_point(r, point, &machines);
-    for (size_t i = 0; i < p->n_trials; i++) {
-        trial_forget_environments(&p->trials[i]);
-    }
     result_collect_point(r, point);
+    forget_replicas(p);
+}
+
+/* The row of the trial's attempt, or else the one that it has. */
+static const struct attempt_row *row_of(const struct trial_result *t,
+                                        const struct attempt_row *rows, size_t n_rows)
+{
+    const struct attempt_row *row =
+        t->row == NULL ? NULL : array_find(rows, n_rows, it, attempt_id_eq(&it->id, &t->row->id));
+    return row == NULL ? t->row : row;
 }
 
 void result_add_point(struct result *r, uint32_t point, const struct attempt_row *rows,
                       size_t n_rows)
 {
-    result_assign_rows(r, rows, n_rows);
-    finish_point(r, point);
+    struct point_result *p = &r->points[point];
+    _cleanup_(freep) const struct attempt_row **kept =
+        xnew_array(const struct attempt_row *, p->n_trials);
+    for (size_t i = 0; i < p->n_trials; i++) {
+        kept[i] = p->trials[i].row;
+        p->trials[i].row = row_of(&p->trials[i], rows, n_rows);
+    }
+    const size_t n_trials = p->n_trials; /* a stop rule may need fewer */
+    build_point(r, point);
+    for (size_t i = 0; i < n_trials; i++) {
+        p->trials[i].row = kept[i];
+    }
+}
+
+struct point_result point_open(const struct point_result *p, const struct attempt_row *rows,
+                               size_t n_rows)
+{
+    struct point_result open = *p;
+    open.trials = xnew_array(struct trial_result, p->n_trials);
+    for (size_t i = 0; i < p->n_trials; i++) {
+        open.trials[i] = p->trials[i];
+        open.trials[i].row = row_of(&p->trials[i], rows, n_rows);
+        trial_recall_replicas(p->of, &open.trials[i]);
+    }
+    return open;
+}
+
+void point_close(struct point_result *p)
+{
+    forget_replicas(p);
+    free(p->trials);
 }
 
 static int64_t batch_of(const char *unit, const struct point *point)
@@ -411,10 +404,34 @@ struct result *result_build(const struct run_def *def, enum run_phase phase,
     struct result *r = result_begin(def, phase);
     result_assign_rows(r, rows, n_rows);
     for (uint32_t i = 0; i < def->matrix.n_points; i++) {
-        finish_point(r, i);
+        build_point(r, i);
     }
     result_end(r);
     return r;
+}
+
+static void free_systems(struct result *r)
+{
+    for (size_t i = 0; r->systems != NULL && i < r->def->spec->systems.len; i++) {
+        free(r->systems[i].rule);
+        free(r->systems[i].method);
+    }
+    free(r->systems);
+    r->systems = NULL;
+}
+
+/* All that comparisons do not need of points. */
+static void free_kept(struct result *r)
+{
+    for (uint32_t i = 0; r->kept != NULL && i < r->def->matrix.n_points; i++) {
+        free(r->kept[i].doubt);
+        free(r->kept[i].phases);
+        vec_done(&r->kept[i].evaluations);
+    }
+    free(r->kept);
+    free(r->collected);
+    r->kept = NULL;
+    r->collected = NULL;
 }
 
 static void warning_done(struct warning *w)
@@ -422,44 +439,25 @@ static void warning_done(struct warning *w)
     free(w->message);
 }
 
-void result_forget_point(struct result *r, uint32_t point)
-{
-    struct point_result *p = &r->points[point];
-    for (size_t i = 0; i < p->n_trials; i++) {
-        trial_forget_replicas(&p->trials[i]);
-    }
-}
-
-void result_recall_point(struct result *r, uint32_t point)
-{
-    struct point_result *p = &r->points[point];
-    for (size_t i = 0; i < p->n_trials; i++) {
-        trial_recall_replicas(r, &p->trials[i]);
-    }
-}
-
 void result_forget_replicas(struct result *r)
 {
-    vec_done_each(&r->nodes, node_result_done); /* they are made of replicas */
-    vec_done(&r->pairs);
-    vec_done(&r->slow);
+    free_systems(r); /* they are made of replicas */
+    vec_done_each(&r->nodes, node_result_done);
+    vec_done(&r->lines.list);
     vec_done_each(&r->hardware, hardware_done);
     curves_done(&r->curves); /* they say phases */
     vec_done_each(&r->warnings, warning_done);
     vec_done(&r->invalid); /* and these are rows */
     for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
         struct point_result *p = &r->points[i];
-        result_forget_point(r, i);
         for (size_t k = 0; k < p->n_trials; k++) {
             p->trials[k].row = NULL;
             free(p->trials[k].noise);
             p->trials[k].noise = NULL;
         }
-        free(p->kept->doubt);
         p->kept = NULL;
     }
-    free(r->kept);
-    r->kept = NULL;
+    free_kept(r);
 }
 
 void result_forget_trials(struct result *r)
@@ -477,16 +475,10 @@ void result_free(struct result *r)
     if (r == NULL) {
         return;
     }
-    if (r->source != NULL) {
-        r->source->free(r->source);
-    }
+    result_forget_replicas(r);
     result_forget_trials(r);
     free(r->points);
     free(r->goals);
-    for (uint32_t i = 0; r->kept != NULL && i < r->def->matrix.n_points; i++) {
-        free(r->kept[i].doubt);
-    }
-    free(r->kept);
     vec_each (struct machines *, m, &r->machines) {
         machines_done(*m);
         free(*m);
@@ -494,12 +486,5 @@ void result_free(struct result *r)
     vec_done(&r->machines);
     vec_done(&r->thresholds);
     vec_done(&r->skipped);
-    vec_done_each(&r->hardware, hardware_done);
-    vec_done_each(&r->nodes, node_result_done);
-    vec_done(&r->pairs);
-    vec_done(&r->slow);
-    curves_done(&r->curves);
-    vec_done(&r->invalid);
-    vec_done_each(&r->warnings, warning_done);
     free(r);
 }

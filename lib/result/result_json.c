@@ -1,4 +1,5 @@
 /* The document of docs/contracts/result.md; see result.h. Keys have the contract's order. */
+#include "result/catalogue.h"
 #include "result/result_json.h"
 
 #include <math.h>
@@ -7,19 +8,9 @@
 #include "core/environment.h"
 #include "core/json_field.h"
 #include "core/summary.h"
-#include "result/figure_json.h"
 #include "result/nodes.h"
-#include "result/replica_speed.h"
 #include "result/threshold.h"
 #include "result/warmup.h"
-
-/* A number over trials without an interval, as a figure of the same unit as `like`. */
-static json_t *plain_figure(double value, const struct figure *like)
-{
-    struct figure f = *like;
-    f.estimate = (struct estimate){.known = !isnan(value), .value = value};
-    return figure_to_json(&f);
-}
 
 static json_t *counts_to_json(const uint32_t counts[ROLE_COUNT])
 {
@@ -32,92 +23,120 @@ static json_t *counts_to_json(const uint32_t counts[ROLE_COUNT])
     return o;
 }
 
-static json_t *source_to_json(const struct summary_source *s)
+static void put_figure(struct json_out *w, const char *key, const struct figure *f)
 {
-    return JSON_OBJECT_OF({"rule", json_string(s->rule)}, {"method", json_string(s->method)},
-                          {"unit", json_string(summary_unit_names[s->unit])},
-                          {"scope", json_string(s->is_job ? "job" : "replica")},
-                          {"accuracyLast", json_number_or_null(s->accuracy_last)});
+    const struct figure shown = figure_shown(f);
+    const struct estimate *e = &shown.estimate;
+    const bool has_interval = e->known && e->has_interval;
+    json_out_open(w, key, '{');
+    JSON_PUT(w, {"value", out_known(e->known, out_number(e->value))},
+             {"low", out_known(has_interval, out_number(e->low))},
+             {"high", out_known(has_interval, out_number(e->high))},
+             {"method", out_text(has_interval ? interval_method_names[e->method] : NULL)},
+             {"unit", out_text(shown.unit)}, {"scope", out_text(f->scope)});
+    json_out_close(w, '}');
 }
 
-static json_t *probe_to_json(const struct noise_probe *p)
+/* A number over trials without an interval, as a figure of the same unit as `like`. */
+static void put_plain(struct json_out *w, const char *key, double value, const struct figure *like)
 {
-    return JSON_OBJECT_OR_NULL(p->spins_per_s != 0, {"spinsPerS", json_count(p->spins_per_s)},
-                               {"copyBytesPerS", json_count(p->copy_bytes_per_s)});
+    struct figure f = *like;
+    f.estimate = (struct estimate){.known = !isnan(value), .value = value};
+    put_figure(w, key, &f);
 }
 
-static json_t *noise_to_json(const struct noise *n)
+static void put_source(struct json_out *w, const struct summary_source *s)
+{
+    json_out_open(w, "log", '{');
+    JSON_PUT(w, {"rule", out_text(s->rule)}, {"method", out_text(s->method)},
+             {"unit", out_text(summary_unit_names[s->unit])},
+             {"scope", out_text(s->is_job ? "job" : "replica")},
+             {"accuracyLast", out_number(s->accuracy_last)});
+    json_out_close(w, '}');
+}
+
+static void put_probe(struct json_out *w, const char *key, const struct noise_probe *p)
+{
+    if (p->spins_per_s == 0) {
+        JSON_PUT(w, {key, out_text(NULL)});
+        return;
+    }
+    json_out_open(w, key, '{');
+    JSON_PUT(w, {"spinsPerS", out_whole((int64_t)p->spins_per_s)},
+             {"copyBytesPerS", out_whole((int64_t)p->copy_bytes_per_s)});
+    json_out_close(w, '}');
+}
+
+static void put_noise(struct json_out *w, const struct noise *n)
 {
     const bool ran = n->cpu_run_ns > 0;
-    return JSON_OBJECT_OF({"before", probe_to_json(&n->before)},
-                          {"after", probe_to_json(&n->after)}, {"busyNs", json_integer(n->busy_ns)},
-                          {"stealNs", json_integer(n->steal_ns)},
-                          {"cpuRunNs", ran ? json_integer(n->cpu_run_ns) : NULL},
-                          {"cpuWaitNs", ran ? json_integer(n->cpu_wait_ns) : NULL},
-                          {"byLauncher", n->by_launcher ? json_true() : NULL});
-}
-
-/* Bytes, throttling and memory are not known of a log. */
-static json_t *known_count(const struct summary *s, uint64_t n)
-{
-    return s->source.rule != NULL ? json_null() : json_count(n);
-}
-
-/* Of a point; NULL without any. */
-static json_t *metrics_of(const struct point_result *p)
-{
-    json_t *o = p->metrics.len == 0 ? NULL : json_object();
-    vec_each (const struct point_metric, m, &p->metrics) {
-        json_object_set_new(o, m->name, figure_to_json(&m->figure));
+    json_out_open(w, "noise", '{');
+    put_probe(w, "before", &n->before);
+    put_probe(w, "after", &n->after);
+    JSON_PUT(w, {"busyNs", out_whole(n->busy_ns)}, {"stealNs", out_whole(n->steal_ns)},
+             {"cpuRunNs", out_if(ran, out_whole(n->cpu_run_ns))},
+             {"cpuWaitNs", out_if(ran, out_whole(n->cpu_wait_ns))});
+    if (n->by_launcher) {
+        json_out_tree(w, "byLauncher", json_true());
     }
-    return o;
+    json_out_close(w, '}');
 }
 
-static json_t *summary_to_json(const struct summary *s)
+static void put_summary(struct json_out *w, const struct summary *s)
 {
-    json_t *phases = json_object();
+    const bool is_own = s->source.rule == NULL; /* a log says no bytes, throttling or memory */
+    json_out_open(w, "summary", '{');
+    JSON_PUT(w, {"samples", out_whole((int64_t)s->samples)},
+             {"durationNs", out_whole(s->duration_ns)}, {"steps", out_whole(s->steps)});
+    json_out_open(w, "phaseNs", '{');
     for (int i = 0; i < PHASE_COUNT; i++) {
-        json_object_set_new(phases, phase_to_string((enum phase)i), json_integer(s->phase_ns[i]));
+        JSON_PUT(w, {phase_to_string((enum phase)i), out_whole(s->phase_ns[i])});
     }
-    return JSON_OBJECT_OF(
-        {"samples", json_count(s->samples)}, {"durationNs", json_integer(s->duration_ns)},
-        {"steps", json_count(s->steps)}, {"phaseNs", phases},
-        {"bytesTx", known_count(s, s->bytes_tx)}, {"bytesRx", known_count(s, s->bytes_rx)},
-        {"lossFirst", json_number_or_null(s->loss_first)},
-        {"lossLast", json_number_or_null(s->loss_last)},
-        {"throttledNs", known_count(s, (uint64_t)s->throttled_ns)},
-        {"throttledPeriods", known_count(s, s->throttled_periods)},
-        {"maxRssBytes", known_count(s, s->max_rss_bytes)},
-        {"environmentDigest", json_text_or_null(s->environment_digest)},
-        {"log", s->source.rule == NULL ? NULL : source_to_json(&s->source)},
-        {"noise", noise_is_known(&s->noise) ? noise_to_json(&s->noise) : NULL});
+    json_out_close(w, '}');
+    JSON_PUT(w, {"bytesTx", out_known(is_own, out_whole((int64_t)s->bytes_tx))},
+             {"bytesRx", out_known(is_own, out_whole((int64_t)s->bytes_rx))},
+             {"lossFirst", out_number(s->loss_first)}, {"lossLast", out_number(s->loss_last)},
+             {"throttledNs", out_known(is_own, out_whole(s->throttled_ns))},
+             {"throttledPeriods", out_known(is_own, out_whole((int64_t)s->throttled_periods))},
+             {"maxRssBytes", out_known(is_own, out_whole((int64_t)s->max_rss_bytes))},
+             {"environmentDigest", out_text(s->environment_digest)});
+    if (!is_own) {
+        put_source(w, &s->source);
+    }
+    if (noise_is_known(&s->noise)) {
+        put_noise(w, &s->noise);
+    }
+    json_out_close(w, '}');
 }
 
-/* Where it ran, and on what. */
-static json_t *placement_to_json(const struct replica_result *r)
-{
-    json_auto_t *e = r->environment != NULL ? json_incref(r->environment)
-                                            : environment_parse(r->row->environment_json);
-    json_t *o = JSON_OBJECT_OF({"node", json_text_or_null(environment_text(e, "node"))},
-                               {"imageId", json_text_or_null(environment_text(e, "image_id"))},
-                               {"cpuModel", json_text_or_null(environment_text(e, "cpu_model"))},
-                               {"kernel", json_text_or_null(environment_text(e, "kernel"))},
-                               {"cpuset", json_text_or_null(environment_text(e, "cpuset"))});
-    return o;
-}
-
-static json_t *replica_to_json(const struct replica_result *r)
+static void put_replica(struct json_out *w, const struct replica_result *r)
 {
     const struct replica_row *row = r->row;
     const struct figure throughput = replica_throughput(r);
-    return JSON_OBJECT_OF(
-        {"role", json_string(role_to_string(row->id.role))}, {"index", json_count(row->id.index)},
-        {"exitCode", row->exit_code < 0 ? json_null() : json_integer(row->exit_code)},
-        {"signal", row->signal == 0 ? json_null() : json_integer(row->signal)},
-        {"failure", json_text_or_null(row->failure)}, {"placement", placement_to_json(r)},
-        {"throughput", figure_to_json(&throughput)},
-        {"summary", r->has_summary ? summary_to_json(&r->summary) : json_null()},
-        {"reading", row->reading_json == NULL ? NULL : json_loads(row->reading_json, 0, NULL)});
+    const json_t *e = row->environment.facts;
+    json_out_open(w, NULL, '{');
+    JSON_PUT(w, {"role", out_text(role_to_string(row->id.role))},
+             {"index", out_whole(row->id.index)},
+             {"exitCode", out_known(row->exit_code >= 0, out_whole(row->exit_code))},
+             {"signal", out_known(row->signal != 0, out_whole(row->signal))},
+             {"failure", out_text(row->failure)});
+    json_out_open(w, "placement", '{'); /* where it ran, and on what */
+    JSON_PUT(w, {"node", out_text(row->environment.node)},
+             {"imageId", out_text(environment_text(e, "image_id"))},
+             {"cpuModel", out_text(environment_text(e, "cpu_model"))},
+             {"kernel", out_text(environment_text(e, "kernel"))},
+             {"cpuset", out_text(environment_text(e, "cpuset"))});
+    json_out_close(w, '}');
+    put_figure(w, "throughput", &throughput);
+    if (r->has_summary) {
+        put_summary(w, r->summary);
+    } else {
+        JSON_PUT(w, {"summary", out_text(NULL)});
+    }
+    if (row->reading != NULL) {
+        json_out_tree(w, "reading", json_incref(row->reading));
+    }
+    json_out_close(w, '}');
 }
 
 /* A list of the lines; empty without any. */
@@ -133,77 +152,90 @@ static json_t *lines_to_json(const char *text)
 }
 
 /* Only what the definition asks for. */
-static void put_trial_accuracy(json_t *trial, const struct trial_result *t, const struct spec *spec)
+static void put_trial_accuracy(struct json_out *w, const struct trial_result *t,
+                               const struct spec *spec)
 {
     if (spec->goal.kind != GOAL_NONE) {
-        JSON_ADD(
-            trial,
-            {"timeToAccuracy",
-             JSON_OBJECT_OF({"state", json_string(target_state_names[t->to_accuracy.state])},
-                            {"seconds", json_number_or_null(t->to_accuracy.s)},
-                            {spec->goal.kind == GOAL_LOSS ? "bestLoss" : "bestAccuracy",
-                             json_number_or_null(t->to_accuracy.best)},
-                            {"evaluationsEvery",
-                             t->evaluations_k == 0 ? json_null() : json_count(t->evaluations_k)})});
+        json_out_open(w, "timeToAccuracy", '{');
+        JSON_PUT(
+            w, {"state", out_text(target_state_names[t->to_accuracy.state])},
+            {"seconds", out_number(t->to_accuracy.s)},
+            {spec->goal.kind == GOAL_LOSS ? "bestLoss" : "bestAccuracy",
+             out_number(t->to_accuracy.best)},
+            {"evaluationsEvery", out_known(t->evaluations_k > 0, out_whole(t->evaluations_k))});
+        json_out_close(w, '}');
     }
     if (spec->accuracy_after_s > 0) {
-        JSON_ADD(trial,
-                 {"accuracyAfterTime",
-                  JSON_OBJECT_OF({"accuracy", json_number_or_null(t->after.accuracy)},
-                                 {"reason", json_text_or_null(after_state_whys[t->after.state])})});
+        json_out_open(w, "accuracyAfterTime", '{');
+        JSON_PUT(w, {"accuracy", out_number(t->after.accuracy)},
+                 {"reason", out_text(after_state_whys[t->after.state])});
+        json_out_close(w, '}');
     }
 }
 
-static void put_point_accuracy(json_t *point, const struct point_result *p, const struct spec *spec)
+/* But for the throughput, those that the definition asks for. */
+static void put_figures(struct json_out *w, const struct spec *spec, const struct point_result *p)
 {
-    if (spec->goal.kind != GOAL_NONE) {
-        JSON_ADD(point, {"timeToAccuracy", figure_to_json(&p->goal->time_to_accuracy)},
-                 {"timeToAccuracySpeedup", figure_to_json(&p->goal->time_speedup)},
-                 {"timeToAccuracyEfficiency", figure_to_json(&p->goal->time_efficiency)},
-                 {"trialsReached", json_count(p->n_reached)});
+    figure_each_kind (k) {
+        if (k->json != NULL && k != &figure_kinds[FIGURE_THROUGHPUT] && figure_is_asked(k, spec)) {
+            const struct figure f = figure_of(p, k);
+            put_figure(w, k->json, &f);
+        }
     }
-    if (spec->accuracy_after_s > 0) {
-        JSON_ADD(point, {"accuracyAfterTime", figure_to_json(&p->goal->accuracy_after_time)},
-                 {"trialsAfterTime", json_count(p->n_after)});
-    }
+    JSON_PUT(
+        w,
+        {"trialsReached", out_if(spec->goal.kind != GOAL_NONE, out_whole((int64_t)p->n_reached))},
+        {"trialsAfterTime", out_if(spec->accuracy_after_s > 0, out_whole((int64_t)p->n_after))});
 }
 
-static json_t *trial_to_json(const struct trial_result *t, const struct spec *spec)
+static void put_trial(struct json_out *w, const struct trial_result *t, const struct spec *spec)
 {
     const struct figure throughput = trial_throughput(t);
     uint32_t counts[ROLE_COUNT] = {0};
     trial_each_replica (r, t) {
         counts[r->row->id.role]++;
     }
-    json_t *o = JSON_OBJECT_OF({"trial", json_count(t->trial)}, {"attempt", json_count(t->attempt)},
-                               {"phase", json_string(trial_phase_to_string(t->phase))},
-                               {"throughput", figure_to_json(&throughput)},
-                               {"error", json_text_or_null(t->error)});
-    put_trial_accuracy(o, t, spec);
-    JSON_ADD(o, {"othersShare", isnan(t->others_share) ? NULL : json_real(t->others_share)},
-             {"metrics", metrics_to_json(&t->metrics)}, {"details", lines_to_json(t->details)},
-             {"replicas", JSON_OBJECT_OF({"counts", counts_to_json(counts)},
-                                         {"items", JSON_ARRAY_OF(trial_each_replica (r, t),
-                                                                 replica_to_json(r))})});
-    return o;
+    json_out_open(w, NULL, '{');
+    JSON_PUT(w, {"trial", out_whole(t->trial)}, {"attempt", out_whole(t->attempt)},
+             {"phase", out_text(trial_phase_to_string(t->phase))});
+    put_figure(w, "throughput", &throughput);
+    JSON_PUT(w, {"error", out_text(t->error)});
+    put_trial_accuracy(w, t, spec);
+    JSON_PUT(w, {"othersShare", out_if(!isnan(t->others_share), out_number(t->others_share))});
+    json_out_tree(w, "metrics", metrics_to_json(&t->metrics));
+    json_out_tree(w, "details", lines_to_json(t->details));
+    json_out_open(w, "replicas", '{');
+    json_out_tree(w, "counts", counts_to_json(counts));
+    json_out_open(w, "items", '[');
+    trial_each_replica (r, t) {
+        put_replica(w, r);
+    }
+    json_out_close(w, ']');
+    json_out_close(w, '}');
+    json_out_close(w, '}');
 }
 
-static json_t *baseline_to_json(const struct result *r, const struct point_result *p)
+static void put_baseline(struct json_out *w, const struct point_result *p)
 {
-    const struct point_result *base = result_baseline(r, p);
-    return base == NULL
-               ? json_null()
-               : JSON_OBJECT_OF(
-                     {"kind", json_string(baseline_kind_names[r->def->spec->baseline.kind])},
-                     {"point", json_count(base->point->index)},
-                     {"throughput", figure_to_json(&base->throughput)});
+    const struct point_result *base = result_baseline(p->of, p);
+    if (base == NULL) {
+        JSON_PUT(w, {"baseline", out_text(NULL)});
+        return;
+    }
+    json_out_open(w, "baseline", '{');
+    JSON_PUT(w, {"kind", out_text(baseline_kind_names[p->of->def->spec->baseline.kind])},
+             {"point", out_whole(base->point->index)});
+    put_figure(w, "throughput", &base->throughput);
+    json_out_close(w, '}');
 }
 
-static json_t *warmup_to_json(const struct result *r, const struct point_result *p)
+static void put_warmup(struct json_out *w, const struct point_result *p)
 {
-    const int64_t found = warmup_found(r, p);
-    return JSON_OBJECT_OF({"state", json_string(warmup_state_names[p->kept->warmup.state])},
-                          {"found", found < 0 ? json_null() : json_integer((json_int_t)found)});
+    const int64_t found = warmup_found(p->of, p);
+    json_out_open(w, "warmup", '{');
+    JSON_PUT(w, {"state", out_text(warmup_state_names[p->kept->warmup.state])},
+             {"found", out_known(found >= 0, out_whole(found))});
+    json_out_close(w, '}');
 }
 
 json_t *result_json_put_point(json_t *o, const struct result *r, const struct point *point)
@@ -219,47 +251,60 @@ json_t *result_json_put_point(json_t *o, const struct result *r, const struct po
 }
 
 /* How it exchanges, where that is not as usual; and over what, where its replicas say it. */
-static void put_exchange(json_t *o, const struct spec *spec, const struct point_result *p)
+static void put_exchange(struct json_out *w, const struct spec *spec, const struct point_result *p)
 {
     const enum exchange_wire wire = point_wire(spec, p->point);
     const struct exchange_mode mode = point_mode(spec, p->point);
+    const size_t n_transports = p->machines->values[MACHINE_TRANSPORT].list.len;
     char link[LINK_TEXT_MAX], mode_text[EXCHANGE_MODE_TEXT_MAX];
     _cleanup_(freep) char *transport = machines_join(p->machines, MACHINE_TRANSPORT);
     link_text(&p->point->link, link);
     exchange_mode_text(&mode, mode_text);
-    JSON_ADD(o,
-             {"wire", wire == EXCHANGE_WIRE_FP32 ? NULL : json_string(exchange_wire_names[wire])},
+    JSON_PUT(w, {"wire", out_if(wire != EXCHANGE_WIRE_FP32, out_text(exchange_wire_names[wire]))},
              {"serverThreads",
-              p->point->server_threads > 0 ? json_integer(p->point->server_threads) : NULL},
-             {"link", p->point->link.bits_per_s > 0 ? json_string(link) : NULL},
-             {"mode", exchange_mode_eq(&mode, &EXCHANGE_MODE_SYNC) ? NULL : json_string(mode_text)},
-             {"transport",
-              p->machines->values[MACHINE_TRANSPORT].list.len > 0 ? json_string(transport) : NULL});
+              out_if(p->point->server_threads > 0, out_whole(p->point->server_threads))},
+             {"link", out_if(p->point->link.bits_per_s > 0, out_text(link))},
+             {"mode", out_if(!exchange_mode_eq(&mode, &EXCHANGE_MODE_SYNC), out_text(mode_text))},
+             {"transport", out_if(n_transports > 0, out_text(transport))});
 }
 
-static json_t *point_to_json(const struct result *r, uint32_t i)
+static void put_metrics(struct json_out *w, const struct point_result *p)
 {
-    const struct point_result *p = &r->points[i];
+    if (p->metrics.len == 0) {
+        return;
+    }
+    json_out_open(w, "metrics", '{');
+    vec_each (const struct point_metric, m, &p->metrics) {
+        put_figure(w, m->name, &m->figure);
+    }
+    json_out_close(w, '}');
+}
+
+static void put_point(struct json_out *w, const struct point_result *p)
+{
     const struct point *point = p->point;
-    point_open(p);
-    json_t *o =
-        result_json_put_point(JSON_OBJECT_OF({"point", json_count(point->index)}), r, point);
-    put_exchange(o, r->def->spec, p);
-    JSON_ADD(o, {"phase", json_string(trial_phase_to_string(p->phase))},
-             {"throughput", figure_to_json(&p->throughput)},
-             {"throughputMin", plain_figure(p->throughput_min, &p->throughput)},
-             {"throughputMax", plain_figure(p->throughput_max, &p->throughput)},
-             {"speedup", figure_to_json(&p->speedup)},
-             {"efficiency", figure_to_json(&p->efficiency)}, {"baseline", baseline_to_json(r, p)},
-             {"warmup", warmup_to_json(r, p)}, {"trialsSucceeded", json_count(p->n_succeeded)},
-             {"trials", JSON_ARRAY_OF(point_each_trial (t, p), trial_to_json(t, r->def->spec))},
-             {"pods", json_count(point_pods(point))}, {"cpus", json_number_or_null(p->cpus)},
-             {"efficiencyPerPod", figure_to_json(&p->kept->efficiency_per_pod)},
-             {"efficiencyPerCpu", figure_to_json(&p->kept->efficiency_per_cpu)},
-             {"devices", point->devices > 0 ? json_count(point->devices) : NULL},
-             {"metrics", metrics_of(p)});
-    put_point_accuracy(o, p, r->def->spec);
-    return o;
+    const struct spec *spec = p->of->def->spec;
+    json_out_open(w, NULL, '{');
+    JSON_PUT(w, {"point", out_whole(point->index)});
+    json_out_all(w, result_json_put_point(json_object(), p->of, point));
+    put_exchange(w, spec, p);
+    JSON_PUT(w, {"phase", out_text(trial_phase_to_string(p->phase))});
+    put_figure(w, "throughput", &p->throughput);
+    put_plain(w, "throughputMin", p->throughput_min, &p->throughput);
+    put_plain(w, "throughputMax", p->throughput_max, &p->throughput);
+    put_figures(w, spec, p);
+    put_baseline(w, p);
+    put_warmup(w, p);
+    JSON_PUT(w, {"trialsSucceeded", out_whole((int64_t)p->n_succeeded)});
+    json_out_open(w, "trials", '[');
+    point_each_trial (t, p) {
+        put_trial(w, t, spec);
+    }
+    json_out_close(w, ']');
+    JSON_PUT(w, {"pods", out_whole(point_pods(point))}, {"cpus", out_number(p->cpus)},
+             {"devices", out_if(point->devices > 0, out_whole(point->devices))});
+    put_metrics(w, p);
+    json_out_close(w, '}');
 }
 
 static json_t *hardware_to_json(const struct result *r)
@@ -273,16 +318,6 @@ static json_t *hardware_to_json(const struct result *r)
                                         {"replicas", json_count(h->n_replicas)}));
 }
 
-/* NULL: it cannot be compared by them. */
-static json_t *pairs_to_json(const struct pair_effect *e)
-{
-    const struct figure ratio = {.estimate = e->ratio, .unit = "ratio", .scope = "job"};
-    return e->ratio.known
-               ? JSON_OBJECT_OF({"pairs", json_count(e->n_pairs)},
-                                {"throughput", figure_to_json(&ratio)}, {"p", json_real(e->p)})
-               : NULL;
-}
-
 static json_t *nodes_to_json(const struct result *r)
 {
     return JSON_ARRAY_OF(
@@ -293,20 +328,7 @@ static json_t *nodes_to_json(const struct result *r)
             {"pointsCompared", json_count(n->n_compared)},
             {"pointsSlower", json_count(n->n_slower)}, {"excess", json_number_or_null(n->excess)},
             {"slow", json_boolean(node_result_is_slow(n))},
-            {"throttled", json_number_or_null(node_result_throttled_ratio(n))},
-            {"pairs", pairs_to_json(&n->pairs)}));
-}
-
-static json_t *slow_to_json(const struct slow_replica *s)
-{
-    const struct replica_id *id = &s->id;
-    return JSON_OBJECT_OF(
-        {"point", json_count(s->point)}, {"trial", json_count(id->attempt.trial)},
-        {"role", json_string(role_to_string(id->role))}, {"index", json_count(id->index)},
-        {"node", json_text_or_null(s->node)}, {"by", json_string(speed_kind_names[s->by])},
-        {"excess", json_number_or_null(s->excess)}, {"spread", json_number_or_null(s->spread)},
-        {"others", json_count(s->n_others)}, {"trialsSlow", json_count(s->n_slow)},
-        {"trialsCompared", json_count(s->n_trials)});
+            {"throttled", json_number_or_null(node_result_throttled_ratio(n))}));
 }
 
 static json_t *bounds_to_json(const struct threshold *t)
@@ -379,16 +401,7 @@ static json_t *frame_to_json(const struct result *r)
             {"imported", json_boolean(spec_is_imported(def->spec))},
             {"parallelTrials",
              def->scheduling.trials > 1 ? json_integer(def->scheduling.trials) : NULL},
-            {"measure", measure}, {"hardware", hardware_to_json(r)}, {"nodes", nodes_to_json(r)},
-            {"slowReplicas",
-             JSON_ARRAY_OF(vec_each (struct slow_replica, s, &r->slow), slow_to_json(s))},
-            {"points", json_array()}, {"baselines", json_array()}, {"curves", json_array()},
-            {"thresholds", JSON_ARRAY_OF(vec_each (struct threshold_result, t, &r->thresholds),
-                                         threshold_to_json(t))},
-            {"skippedThresholds", JSON_ARRAY_OF(vec_each (const struct threshold *, t, &r->skipped),
-                                                skipped_to_json(*t))},
-            {"warnings",
-             JSON_ARRAY_OF(vec_each (struct warning, w, &r->warnings), warning_to_json(w))}));
+            {"measure", measure}, {"hardware", hardware_to_json(r)}, {"nodes", nodes_to_json(r)}));
 }
 
 /* ---- curves ---- */
@@ -457,21 +470,48 @@ static json_t *curve_to_json(const struct result *r, const struct curve *c)
 
 /* ---- the whole ---- */
 
-void result_json_put(const struct result *r, struct buf *out)
+/* What comes after the curves. */
+static json_t *rest_to_json(const struct result *r)
 {
-    const struct matrix *m = &r->def->matrix;
-    struct json_lists w;
-    json_lists_begin(&w, frame_to_json(r), 2, out);
-    json_lists_open(&w, "points");
-    for (uint32_t i = 0; i < m->n_points; i++) {
-        if (i == m->n_swept) {
-            json_lists_open(&w, "baselines");
-        }
-        json_lists_add(&w, point_to_json(r, i));
+    return JSON_OBJECT_OF(
+        {"thresholds", JSON_ARRAY_OF(vec_each (struct threshold_result, t, &r->thresholds),
+                                     threshold_to_json(t))},
+        {"skippedThresholds",
+         JSON_ARRAY_OF(vec_each (const struct threshold *, t, &r->skipped), skipped_to_json(*t))},
+        {"warnings",
+         JSON_ARRAY_OF(vec_each (struct warning, w, &r->warnings), warning_to_json(w))});
+}
+
+void result_json_begin(struct json_out *w, const struct result *r)
+{
+    json_out_open(w, NULL, '{');
+    json_out_all(w, frame_to_json(r));
+    json_out_open(w, "points", '[');
+}
+
+void result_json_add(struct json_out *w, const struct point_result *p)
+{
+    if (p->point->index == p->of->def->matrix.n_swept) {
+        json_out_close(w, ']');
+        json_out_open(w, "baselines", '[');
     }
-    json_lists_open(&w, "curves");
+    put_point(w, p);
+    buf_spill(w->out);
+}
+
+void result_json_end(struct json_out *w, const struct result *r)
+{
+    json_out_close(w, ']');
+    if (r->def->matrix.n_points == r->def->matrix.n_swept) {
+        json_out_tree(w, "baselines", json_array());
+    }
+    json_out_open(w, "curves", '[');
     vec_each (struct curve, c, &r->curves.list) {
-        json_lists_add(&w, curve_to_json(r, c));
+        json_out_tree(w, NULL, curve_to_json(r, c));
+        buf_spill(w->out);
     }
-    json_lists_end(&w);
+    json_out_close(w, ']');
+    json_out_all(w, rest_to_json(r));
+    json_out_close(w, '}');
+    buf_putc(w->out, '\n');
 }

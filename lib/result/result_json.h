@@ -3,10 +3,14 @@
 
 #include <jansson.h>
 
+#include "core/json_out.h"
 #include "result/result.h"
 
-/* The document of docs/contracts/result.md, a point at a time. */
-void result_json_put(const struct result *r, struct buf *out);
+/* The document of docs/contracts/result.md: each point in order, with the replicas of its
+ * trials. Without its end it is no document. */
+void result_json_begin(struct json_out *w, const struct result *r);
+void result_json_add(struct json_out *w, const struct point_result *p);
+void result_json_end(struct json_out *w, const struct result *r);
 /* What documents say of a run and of a point, each as the next members of an object, which is
  * returned. */
 json_t *result_json_put_run(json_t *o, const struct result *r);

@@ -10,19 +10,21 @@ void result_begin_trial(struct trial_result *t);
 void result_begin_replica(struct replica_result *r, const struct replica_row *row);
 /* The row decides it, if none does yet that goes before (docs/contracts/result.md). */
 void trial_assign_row(struct trial_result *t, const struct attempt_row *row);
-/* Everything that its row says; with the environments, if it succeeded. */
+/* Everything that its row says. */
 void trial_build(struct trial_result *t, const struct trial_terms *terms, enum run_phase run_phase);
-void trial_forget_environments(struct trial_result *t);
 /* What its row says without its replicas: the phase, and of one that did not succeed the error. */
 void trial_take_outcome(struct trial_result *t, enum run_phase run_phase);
 /* Its row is kept. */
 void trial_forget_replicas(struct trial_result *t);
-/* From its row, with its texts. */
-void trial_recall_replicas(struct result *r, struct trial_result *t);
+/* Makes them again, from a row that has them. */
+void trial_recall_replicas(const struct result *r, struct trial_result *t);
 void trial_done(struct trial_result *t);
 /* What follows for a point from its trials, of which each has what its own rows say. Takes the
  * machines, which are empty then. */
 void result_conclude_point(struct result *r, uint32_t point, struct machines *machines_take);
+
+/* In collect.c: what is kept of a point's replicas. */
+void result_collect_point(struct result *r, uint32_t point);
 
 /* In hardware.c, the machines of a result's figures, distinguished by what their start records say.
  *
@@ -30,13 +32,9 @@ void result_conclude_point(struct result *r, uint32_t point, struct machines *ma
  * Replicas without a start record are passed over. Sets the replicas' `node` and `hardware`, and
  * adds to `machines`. */
 void hardware_collect(struct result *r, struct point_result *p, struct machines *machines);
-/* What a start record says; owned. Returns its node, owned too; NULL: not said. */
-char *hardware_read(const json_t *environment, struct hardware *ret);
-/* Counts one more replica of this kind, unless it has no start record. */
-void hardware_count(struct result *r, struct replica_result *replica, const struct hardware *h);
 void hardware_done(struct hardware *h);
-/* Adds what the start record and the summary of a replica of a succeeded trial say. */
-void machines_add_replica(struct machines *m, const struct replica_result *r);
+/* Adds what the start records and the summaries of its replicas say. */
+void machines_add_trial(struct machines *m, const struct trial_result *t);
 
 /* In lint.c: takes what it needs of a point's replicas; and, when every figure is there, appends to
  * r->warnings, in the order of enum warning_code. */

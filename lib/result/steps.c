@@ -4,51 +4,51 @@
 #include <math.h>
 
 #include "base/mem.h"
-#include "base/vec_walk.h"
 #include "stats/stats.h"
 
 #define MIN_ENTRIES 6 /* three in each half, so that one odd step does not decide */
 
-/* An entry is the mean of series_k steps; the last one may stand for fewer. */
-static double sum_s(const struct summary *s)
+/* An entry is the mean of k steps; the last one may stand for fewer. */
+static double sum_s(const struct summary *s, const double *us)
 {
-    double us = 0;
+    double sum = 0;
     uint64_t left = s->steps;
-    for (uint32_t i = 0; i < s->n_series; i++) {
-        const uint64_t n = left < s->series_k ? left : s->series_k;
-        us += s->series_us[i] * (double)n;
+    for (uint32_t i = 0; i < s->series.n; i++) {
+        const uint64_t n = left < s->series.k ? left : s->series.k;
+        sum += us[i] * (double)n;
         left -= n;
     }
-    return us / 1e6;
+    return sum / 1e6;
 }
 
 struct step_times step_times_of(const struct summary *s)
 {
-    struct step_times t = {.sum_s = NAN, .fall = NAN};
-    if (s->n_series > 0) {
-        t.sum_s = sum_s(s);
+    struct step_times t = {.sum_s = NAN, .fall = NAN, .median_ns = NAN};
+    if (s == NULL || s->series.n == 0) {
+        return t;
     }
-    if (s->n_series >= MIN_ENTRIES) {
-        const size_t half = s->n_series / 2; /* of an odd number, the middle one is left out */
-        const double first = stats_middle(s->series_us, half);
-        const double last = stats_middle(s->series_us + s->n_series - half, half);
-        t.fall = log(first / last);
+    const size_t n = s->series.n, half = n / 2; /* of an odd number, the middle one is left out */
+    _cleanup_(freep) double *us = series_decode(&s->series);
+    t.sum_s = sum_s(s, us);
+    t.median_ns = stats_middle(us, n) * 1e3;
+    if (n >= MIN_ENTRIES) {
+        t.fall = log(stats_middle(us, half) / stats_middle(us + n - half, half));
     }
     return t;
 }
 
 struct step_series step_series_of(const struct summary *s)
 {
-    struct step_series m = {.k = s->series_k};
-    if (s->n_series == 0) {
+    struct step_series m = {.k = s->series.k};
+    const size_t n = s->series.n, group = (n + STEP_SERIES_MAX - 1) / STEP_SERIES_MAX;
+    if (n == 0) {
         return m;
     }
-    const size_t group = (s->n_series + STEP_SERIES_MAX - 1) / STEP_SERIES_MAX;
-    m.us = xnew_array(double, s->n_series / group + 1);
-    m.k = s->series_k * (uint32_t)group;
-    for (size_t i = 0; i < s->n_series; i += group) {
-        const size_t end = i + group < s->n_series ? i + group : s->n_series;
-        m.us[m.n++] = array_sum(s->series_us + i, end - i, us, *us) / (double)(end - i);
+    m.us = series_decode(&s->series);
+    m.k *= (uint32_t)group;
+    for (size_t i = 0; i < n; i += group) {
+        const size_t end = i + group < n ? i + group : n;
+        m.us[m.n++] = array_sum(m.us + i, end - i, us, *us) / (double)(end - i);
     }
     return m;
 }

@@ -1,18 +1,14 @@
-/* What the step times of a summary say about the measured window, and what is kept of them. Pure;
- * called when a summary is read, because the times themselves are not kept (8 kB a replica). */
+/* What the step times of a summary say about the measured window. Pure; the store has it next to
+ * them. */
 #pragma once
 
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/phase.h"
 #include "core/record.h"
 
-struct step_times {
-    double sum_s; /* of all measured steps; NaN: the summary has none */
-    double fall;  /* ln of the median of the first half over that of the second: 0.05 if the later
-                     steps were 5% faster; NaN: too few to say */
-};
-struct step_times step_times_of(const struct summary *s);
+struct step_times step_times_of(const struct summary *s); /* NaN of NULL */
 
 /* Step times of a trial, as means of `k` steps each; owned. n 0: not known. */
 struct step_series {

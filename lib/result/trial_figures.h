@@ -1,20 +1,8 @@
-/* What the records of an attempt say, as the store keeps it in addition, so that tables,
- * comparisons and histories need not read them again. Made once, when the attempt is saved, by the
- * code that makes a result of records (trial_build). Pure.
- *
- * `replicas` is one flat array of u64, little-endian; a real number is its bits:
- *
- *   head     replicas n, texts, step times, steps in a step time
- *   columns  of n each: index, role, exit code, signal, bytes of the log; references to texts
- *            (failure, node, rule, method, doubt, kind of machine: 0 none, else the k-th); then
- *            replica_numbers.h
- *   times    the step times of the first replica that leads, as codes of a summary's series where
- *            they are such
- *
- * and the texts after it, each with a NUL. */
+/* The figures of an attempt, as the store keeps them next to its replicas, so that comparisons and
+ * histories need not read those. Made once, when the attempt is saved, by the code that makes a
+ * result of records (trial_build). Pure. */
 #pragma once
 
-#include "base/buf.h"
 #include "core/phase.h"
 #include "result/machines.h"
 #include "result/result.h"
@@ -25,7 +13,6 @@ struct trial_figures {
     double seconds;            /* the longest measured window of a replica that leads; NaN: none */
     char *machines;            /* of one with a throughput: machines_to_text; else NULL */
     char *metrics;             /* JSON of the trial's; NULL: none */
-    struct buf replicas;       /* empty: only the others are wanted */
 };
 void trial_figures_done(struct trial_figures *f);
 
@@ -41,8 +28,9 @@ struct figures_reader {
     struct machines machines, of_point;
 };
 void figures_reader_done(struct figures_reader *r);
-/* Of a row that the result has; its replicas are set from the figures where these have them.
- * Figures of a row that decides nothing are passed over. False: they are damaged. */
-bool figures_read(struct figures_reader *r, struct attempt_row *row, const struct trial_figures *f);
+/* Of a row that the result has. Figures of a row that decides nothing are passed over. False: they
+ * are damaged. */
+bool figures_read(struct figures_reader *r, const struct attempt_row *row,
+                  const struct trial_figures *f);
 /* False: a row that decides a trial had no figures. */
 bool figures_end_point(struct figures_reader *r, uint32_t point);

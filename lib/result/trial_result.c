@@ -47,16 +47,19 @@ static bool decides_over(const struct attempt_row *row, const struct attempt_row
 
 void result_begin_replica(struct replica_result *r, const struct replica_row *row)
 {
+    static const struct summary none;
     *r = (struct replica_result){
         .row = row,
-        .steps = {.sum_s = NAN, .fall = NAN},
+        .has_summary = row->summary != NULL,
+        .summary = row->summary == NULL ? &none : row->summary,
+        .steps = {.sum_s = NAN, .fall = NAN, .median_ns = NAN},
         .hardware = NO_HARDWARE,
     };
 }
 
 bool replica_is_rated(const struct replica_result *r)
 {
-    return r->has_summary && r->row->id.role != ROLE_PSERVER && summary_fault(&r->summary) == NULL;
+    return r->has_summary && r->row->id.role != ROLE_PSERVER && summary_fault(r->summary) == NULL;
 }
 
 struct figure replica_throughput(const struct replica_result *r)
@@ -64,18 +67,11 @@ struct figure replica_throughput(const struct replica_result *r)
     struct figure f = {.unit = result_units[UNIT_SAMPLES], .scope = scope_replica};
     if (replica_is_rated(r)) {
         f.estimate.known = true;
-        f.estimate.value = summary_throughput(&r->summary);
-        f.unit = result_units[r->summary.source.unit];
-        f.scope = r->summary.source.is_job ? scope_job : scope_replica;
+        f.estimate.value = summary_throughput(r->summary);
+        f.unit = result_units[r->summary->source.unit];
+        f.scope = r->summary->source.is_job ? scope_job : scope_replica;
     }
     return f;
-}
-
-static void replica_done(struct replica_result *r)
-{
-    json_decref(r->environment);
-    summary_done(&r->summary);
-    free(r->doubt);
 }
 
 /* How good the model was, and when: of the first replica that leads. */
@@ -101,20 +97,19 @@ static void read_replica(const struct replica_row *row, struct replica_result *r
                          struct trial_result *leads, const struct trial_terms *terms)
 {
     result_begin_replica(ret, row);
-    if (summary_read(row->summary_json, &row->id, &ret->summary, NULL) < 0) {
+    if (row->summary == NULL) {
         return;
     }
-    ret->steps = step_times_of(&ret->summary);
-    ret->speed = replica_speed_of(row->id.role, &ret->summary);
+    const struct summary *s = row->summary;
+    ret->steps = row->is_stored ? row->steps : step_times_of(s);
+    ret->speed = replica_speed_of(row->id.role, s, &ret->steps);
     if (leads != NULL) {
         if (row->id.index == 0 && leads->steps.n == 0) {
-            leads->steps = step_series_of(&ret->summary);
+            leads->steps = step_series_of(s);
         }
-        take_evaluations(leads, row->id.index, ret->summary.evaluations, terms);
+        take_evaluations(leads, row->id.index, s->evaluations, terms);
     }
-    summary_drop_series(&ret->summary); /* 8 kB per replica, and no figure needs it */
-    ret->verdict = log_reading_verdict(row->reading_json, &ret->doubt);
-    ret->has_summary = true;
+    ret->verdict = log_reading_verdict(row->reading, &ret->doubt);
 }
 
 /* Each as the mean over the replicas that say it. */
@@ -122,8 +117,8 @@ static void take_metrics(struct trial_result *t, enum role leading)
 {
     struct metrics counts = {0};
     trial_each_replica (r, t) {
-        for (size_t i = 0; r->row->id.role == leading && i < r->summary.metrics.list.len; i++) {
-            const struct metric_value *m = &r->summary.metrics.list.items[i];
+        for (size_t i = 0; r->row->id.role == leading && i < r->summary->metrics.list.len; i++) {
+            const struct metric_value *m = &r->summary->metrics.list.items[i];
             if (!str_is_one_of(m->name, metric_names_made)) {
                 metrics_add(&t->metrics, m->name, m->value);
                 metrics_add(&counts, m->name, 1);
@@ -141,7 +136,7 @@ static const char *accelerator_of(const struct trial_result *t, enum role leadin
 {
     const char *name = NULL;
     trial_each_replica (r, t) {
-        const char *own = environment_text(r->environment, "accelerator");
+        const char *own = environment_text(r->row->environment.facts, "accelerator");
         if (r->row->id.role == leading) {
             if (own == NULL || (name != NULL && !str_eq(own, name))) {
                 return NULL;
@@ -160,15 +155,15 @@ static void put_cpu_utilization(struct trial_result *t, const struct trial_terms
     const struct replica_result *r = trial_prober(t);
     if (r == NULL || terms->precision != PRECISION_FP32 ||
         accelerator_of(t, terms->leading) != NULL ||
-        environment_text(r->environment, "compute") != NULL) {
+        environment_text(r->row->environment.facts, "compute") != NULL) {
         return;
     }
-    const struct noise *n = &r->summary.noise;
+    const struct noise *n = &r->summary->noise;
     const double core = fmax((double)n->before.flops_per_s, (double)n->after.flops_per_s);
-    const double peak = core / 1e12 * environment_number(r->environment, "threads");
+    const double peak = core / 1e12 * environment_number(r->row->environment.facts, "threads");
     double flops = flops_of_unit(&terms->flops, unit);
     if (isnan(flops) && unit == UNIT_SAMPLES) {
-        flops = environment_number(r->environment, "flops_per_sample");
+        flops = environment_number(r->row->environment.facts, "flops_per_sample");
     }
     const double tflops = t->throughput * flops / terms->n_leading / 1e12;
     if (peak > 0 && !isnan(tflops)) {
@@ -195,14 +190,8 @@ static void put_utilization(struct trial_result *t, const struct trial_terms *te
 /* Why this trainer or worker has no throughput; r is NULL if it left nothing. */
 static char *missing_numbers(enum role role, uint32_t index, const struct replica_result *r)
 {
-    struct summary s;
-    struct err err = {0};
-    if (r == NULL) {
-        return xasprintf("%s/%u " SUMMARY_MISSING, role_to_string(role), index);
-    }
-    (void)summary_read_usable(r->row->summary_json, &r->row->id, &s,
-                              &err); /* fails: hence we ask */
-    return xasprintf("%s/%u %s", role_to_string(role), index, err.msg);
+    _cleanup_(freep) char *why = summary_explain(r == NULL ? NULL : r->row->summary);
+    return xasprintf("%s/%u %s", role_to_string(role), index, why);
 }
 
 /* Some trainers say the job's throughput (log rules of scope Job): X is the mean of what they say,
@@ -321,20 +310,14 @@ void trial_take_outcome(struct trial_result *t, enum run_phase run_phase)
     }
 }
 
-/* NaN: none, or not said. */
-static double cpu_limit(const json_t *environment)
-{
-    const double cpus = environment_number(environment, "cgroup_cpu_limit");
-    return cpus > 0 ? cpus : NAN;
-}
-
 /* The sum of the CPU limits that the start records of its replicas name. NaN: it has other replicas
  * than `n_pods` of them, or one has no limit or did not say. */
 static double cpu_limits_of(const struct trial_result *t, uint32_t n_pods)
 {
     double sum = t->n_replicas == n_pods ? 0 : NAN;
     trial_each_replica (r, t) {
-        sum += cpu_limit(r->environment);
+        const double cpus = environment_number(r->row->environment.facts, "cgroup_cpu_limit");
+        sum += cpus > 0 ? cpus : NAN;
     }
     return sum;
 }
@@ -351,8 +334,6 @@ void trial_build(struct trial_result *t, const struct trial_terms *terms, enum r
     for (size_t i = 0; i < t->n_replicas; i++) {
         const struct replica_row *row = &t->row->replicas.items[i];
         read_replica(row, &t->replicas[i], row->id.role == terms->leading ? t : NULL, terms);
-        t->replicas[i].environment =
-            t->outcome == ATTEMPT_SUCCEEDED ? environment_parse(row->environment_json) : NULL;
     }
     if (t->row->outcome == ATTEMPT_SUCCEEDED) {
         sum_trainers(t, terms);
@@ -368,14 +349,6 @@ void trial_build(struct trial_result *t, const struct trial_terms *terms, enum r
     }
 }
 
-void trial_forget_environments(struct trial_result *t)
-{
-    for (size_t i = 0; i < t->n_replicas; i++) {
-        json_decref(t->replicas[i].environment);
-        t->replicas[i].environment = NULL;
-    }
-}
-
 void trial_assign_row(struct trial_result *t, const struct attempt_row *row)
 {
     if (t->row == NULL || decides_over(row, t->row)) {
@@ -385,23 +358,23 @@ void trial_assign_row(struct trial_result *t, const struct attempt_row *row)
 
 void trial_forget_replicas(struct trial_result *t)
 {
-    free_each(t->replicas, t->n_replicas, replica_done);
+    free(t->replicas);
     step_series_done(&t->steps);
     t->replicas = NULL;
     t->n_replicas = 0;
 }
 
-void trial_recall_replicas(struct result *r, struct trial_result *t)
+void trial_recall_replicas(const struct result *r, struct trial_result *t)
 {
     t->n_replicas = t->row == NULL ? 0 : t->row->replicas.len;
     t->replicas = xnew_array(struct replica_result, t->n_replicas);
     for (size_t i = 0; i < t->n_replicas; i++) {
         const struct replica_row *row = &t->row->replicas.items[i];
         read_replica(row, &t->replicas[i], NULL, NULL);
-        if (t->phase == TRIAL_SUCCEEDED) {
-            json_t *environment = environment_parse(row->environment_json);
-            t->replicas[i].node = nodes_add(r, environment_text(environment, "node"));
-            t->replicas[i].environment = environment;
+        const char *node = row->environment.node;
+        size_t at;
+        if (t->phase == TRIAL_SUCCEEDED && node != NULL && nodes_find(r, node, &at)) {
+            t->replicas[i].node = r->nodes.items[at].name;
         }
     }
 }

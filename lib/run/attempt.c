@@ -2,7 +2,6 @@
 #include "run/attempt.h"
 
 #include "base/mem.h"
-#include "base/vec_walk.h"
 #include "core/record.h"
 
 static int by_role_and_index(const void *a, const void *b)
@@ -39,9 +38,9 @@ static int collect_one(struct launcher *launcher, const struct observed_replica 
         .exit_code = output.exit_code,
         .signal = output.signal,
         .failure = xstrdup_or_null(output.failure),
-        .summary_json = xstrdup_or_null(output.summary_line),
-        .environment_json = xstrdup_or_null(output.environment_json),
-        .reading_json = xstrdup_or_null(output.reading_json),
+        .summary = summary_copy(output.summary),
+        .environment = environment_copy(output.environment),
+        .reading = json_incref(output.reading),
         .log_bytes = output.log_len,
     };
     out->row.simulated = out->row.simulated || output.is_simulated;
@@ -88,14 +87,10 @@ int attempt_collect(struct launcher *launcher, const struct action *action,
 void attempt_add_metrics(struct attempt_output *output, const uint32_t sizes[static ROLE_COUNT],
                          const struct metrics *metrics)
 {
-    struct replica_row *row = vec_find(&output->row.replicas, it,
-                                       role_leads(it->id.role, sizes) && it->summary_json != NULL);
-    char *line = row == NULL || metrics->list.len == 0
-                     ? NULL
-                     : record_add_seen(row->summary_json, NULL, metrics);
-    if (line != NULL) { /* else it stays as it is */
-        free(row->summary_json);
-        row->summary_json = line;
+    struct replica_row *row =
+        vec_find(&output->row.replicas, it, role_leads(it->id.role, sizes) && it->summary != NULL);
+    if (row != NULL) {
+        metrics_merge(&row->summary->metrics, metrics);
     }
 }
 

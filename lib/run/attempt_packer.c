@@ -13,10 +13,9 @@ struct job {
     struct job *next;
     const struct store_ops *ops; /* static: the store may be closed when the job ends */
     struct attempt_output output;
-    struct trial_terms terms;
     bool is_done;
     /* Of the other thread, until is_done. */
-    struct packed_attempt *packed;
+    struct packed_logs *packed;
     int r;
     struct err err;
 };
@@ -40,8 +39,7 @@ static void job_free(struct job *j)
 static void work(uv_work_t *request)
 {
     struct job *j = request->data;
-    j->r = j->ops->pack_attempt(&j->output.row, &j->terms, j->output.logs.items, j->output.logs.len,
-                                &j->packed, &j->err);
+    j->r = j->ops->pack_logs(j->output.logs.items, j->output.logs.len, &j->packed, &j->err);
 }
 
 static void on_worked(uv_work_t *request, int status)
@@ -60,7 +58,7 @@ struct attempt_packer *attempt_packer_new(struct uv_loop_s *loop, struct launche
                                           struct store *store, void (*on_packed)(void *ctx),
                                           void *ctx)
 {
-    if (launcher->ops->take_log == NULL || store->ops->pack_attempt == NULL) {
+    if (launcher->ops->take_log == NULL || store->ops->pack_logs == NULL) {
         return NULL;
     }
     struct attempt_packer *p = xnew(struct attempt_packer);
@@ -102,12 +100,10 @@ void attempt_packer_free(struct attempt_packer *p)
     free(p);
 }
 
-void attempt_packer_start(struct attempt_packer *p, struct attempt_output *output_take,
-                          const struct trial_terms *terms)
+void attempt_packer_start(struct attempt_packer *p, struct attempt_output *output_take)
 {
     struct job *j = xnew(struct job);
-    *j = (struct job){
-        .owner = p, .next = p->jobs, .ops = p->ops, .output = *output_take, .terms = *terms};
+    *j = (struct job){.owner = p, .next = p->jobs, .ops = p->ops, .output = *output_take};
     vec_each (struct replica_log, log, &j->output.logs) {
         log->data = p->launcher->ops->take_log(p->launcher, &log->id);
     }
@@ -123,7 +119,7 @@ bool attempt_packer_has(struct attempt_packer *p, const struct attempt_id *id)
 }
 
 int attempt_packer_get(struct attempt_packer *p, const struct attempt_id *id,
-                       struct attempt_output **ret, struct packed_attempt **ret_packed,
+                       struct attempt_output **ret, struct packed_logs **ret_packed,
                        struct err *err)
 {
     struct job *j = *find(p, id);

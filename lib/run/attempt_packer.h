@@ -1,5 +1,5 @@
-/* Compresses what the store keeps of an attempt, in another thread than the event loop's: the logs
- * of one may have 64 MiB, which takes seconds of CPU. Used by reconcile_pass.c; the driver has
+/* Compresses the logs of an attempt, in another thread than the event loop's: those of one may have
+ * 64 MiB, which takes seconds of CPU. Used by reconcile_pass.c; the driver has
  * it. */
 #pragma once
 
@@ -20,12 +20,11 @@ struct attempt_packer *attempt_packer_new(struct uv_loop_s *loop, struct launche
 void attempt_packer_free(struct attempt_packer *p);
 
 /* Takes an attempt, with its logs from the launcher, which are nowhere else until it is dropped. */
-void attempt_packer_start(struct attempt_packer *p, struct attempt_output *output_take,
-                          const struct trial_terms *terms);
+void attempt_packer_start(struct attempt_packer *p, struct attempt_output *output_take);
 /* It has that attempt, packed or not yet. For the next two it must. */
 bool attempt_packer_has(struct attempt_packer *p, const struct attempt_id *id);
 /* Borrowed until it is dropped. -EAGAIN: on_packed follows. */
 int attempt_packer_get(struct attempt_packer *p, const struct attempt_id *id,
-                       struct attempt_output **ret, struct packed_attempt **ret_packed,
+                       struct attempt_output **ret, struct packed_logs **ret_packed,
                        struct err *err);
 void attempt_packer_drop(struct attempt_packer *p, const struct attempt_id *id);

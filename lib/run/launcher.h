@@ -22,9 +22,9 @@ struct record;
 struct replica_output {
     const char *log; /* stdout and stderr in order of arrival */
     size_t log_len;
-    const char *summary_line;     /* NULL: none yet */
-    const char *environment_json; /* NULL: no start record yet */
-    const char *reading_json;     /* NULL: no log rule has read its log */
+    const struct summary *summary;         /* NULL: none yet */
+    const struct environment *environment; /* NULL: unknown */
+    json_t *reading; /* NULL: no log rule has read its log; not to be changed */
     int exit_code, signal;
     const char *failure; /* one line for a person; NULL: none */
     bool is_simulated;   /* no container ran: the node is simulated */

@@ -112,17 +112,18 @@ enum log_reader_steps log_reader_steps(const struct log_reader *l)
 
 void log_reader_end_done(struct log_reader_end *e)
 {
-    free(e->summary_line);
+    summary_free(e->summary);
     free(e->why);
-    free(e->reading_json);
+    json_decref(e->reading);
     *e = (struct log_reader_end){0};
 }
 
 void log_reader_end(struct log_reader *l, int64_t t_ns, struct log_reader_end *ret)
 {
     log_parser_end(l->parser, t_ns);
-    json_auto_t *reading = log_reading_to_json(log_parser_reading(l->parser));
-    *ret = (struct log_reader_end){.reading_json = json_dumps(reading, JSON_COMPACT)};
+    *ret = (struct log_reader_end){
+        .reading = log_reading_to_json(log_parser_reading(l->parser)),
+    };
     struct log_result result;
     if (log_parser_result(l->parser, &result) < 0) {
         struct buf why = BUF_INIT;
@@ -130,9 +131,7 @@ void log_reader_end(struct log_reader *l, int64_t t_ns, struct log_reader_end *r
         ret->why = buf_take(&why);
         return;
     }
-    ret->summary_line = log_result_to_record(&result, &l->who);
-    ret->is_job = result.summary.source.is_job;
-    summary_done(&result.summary);
+    ret->summary = xmemdup(&result.summary, sizeof(result.summary));
 }
 
 char *log_reader_advise(char *why_take, const char *output, size_t len,

@@ -24,10 +24,9 @@ enum log_reader_steps log_reader_steps(const struct log_reader *l);
 
 /* What the log of a replica that has ended is worth. */
 struct log_reader_end {
-    char *summary_line; /* owned; NULL: no throughput follows from the log */
-    bool is_job;        /* of the summary: it is that of all trainers */
-    char *why;          /* owned, several lines; NULL: there is a summary */
-    char *reading_json; /* what its lines were taken for; owned; NULL: it was not read to its end */
+    struct summary *summary; /* owned; NULL: no throughput follows from the log */
+    char *why;               /* owned, several lines; NULL: there is a summary */
+    json_t *reading; /* what its lines were taken for; owned; NULL: it was not read to its end */
 };
 void log_reader_end_done(struct log_reader_end *e);
 void log_reader_end(struct log_reader *l, int64_t t_ns, struct log_reader_end *ret);

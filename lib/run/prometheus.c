@@ -7,12 +7,16 @@
 #include "base/mem.h"
 #include "base/parse.h"
 #include "base/str.h"
-#include "base/vec_walk.h"
-#include "core/environment.h"
 #include "core/summary.h"
 #include "kube/client.h"
-#include "pod/expand.h"
+#include "pod/replica_spec.h"
 
+struct prometheus {
+    struct kube_client *client;
+    struct launcher *launcher;
+    const char *ns;
+    VEC(struct metric_batch *) batches;
+};
 struct query {
     struct metric_batch *batch;
     const char *name;
@@ -91,8 +95,7 @@ static void make_env(const struct prometheus *p, const struct attempt_output *ou
     _cleanup_(freep) char *window = xasprintf("%lldms", (long long)window_ms);
     _cleanup_(buf_done) struct buf nodes = BUF_INIT;
     vec_each (const struct replica_row, r, &output->row.replicas) {
-        json_auto_t *environment = environment_parse(r->environment_json);
-        attempt_add_name(&nodes, environment_text(environment, "node"));
+        attempt_add_name(&nodes, r->environment.node);
     }
     const char *const values[][2] = {{"WINDOW", window},
                                      {"PODS", buf_cstr(&output->pods)},
@@ -108,14 +111,12 @@ static void make_env(const struct prometheus *p, const struct attempt_output *ou
 static int start(struct prometheus *p, const struct spec *spec, const struct replica_row *row,
                  const struct attempt_output *output, struct buf *ret_unknown)
 {
-    struct summary summary;
     struct texts env = {0};
-    if (output->measured_to_unix_ms == 0 ||
-        summary_read_usable(row->summary_json, &row->id, &summary, NULL) < 0) {
+    if (output->measured_to_unix_ms == 0 || !summary_is_usable(row->summary)) {
         buf_puts(ret_unknown, "the log does not say when the measured steps were");
         return 0;
     }
-    make_env(p, output, summary.duration_ns / 1000000, &env);
+    make_env(p, output, row->summary->duration_ns / 1000000, &env);
     struct metric_batch *b = xnew(struct metric_batch);
     *vec_push(&p->batches) = b;
     b->owner = p;
@@ -138,12 +139,12 @@ static void batch_free(struct metric_batch **b)
     free(*b);
 }
 
-static int add(struct prometheus *p, const struct run_def *def, struct attempt_output *output,
-               struct buf *ret_unknown)
+int prometheus_add(struct prometheus *p, const struct run_def *def, struct attempt_output *output,
+                   struct buf *ret_unknown)
 {
     const uint32_t *sizes = def->matrix.points[output->row.id.point].replicas;
-    struct replica_row *row = vec_find(&output->row.replicas, it,
-                                       role_leads(it->id.role, sizes) && it->summary_json != NULL);
+    struct replica_row *row =
+        vec_find(&output->row.replicas, it, role_leads(it->id.role, sizes) && it->summary != NULL);
     struct metric_batch **at =
         vec_find(&p->batches, it, attempt_id_eq(&(*it)->id, &output->row.id));
     if (row == NULL || at == NULL) {
@@ -167,11 +168,13 @@ static int add(struct prometheus *p, const struct run_def *def, struct attempt_o
     return 0;
 }
 
-static void free_all(struct prometheus *p)
+void prometheus_free(struct prometheus *p)
 {
-    kube_client_free(p->client); /* with its calls */
-    vec_done_each(&p->batches, batch_free);
-    free(p);
+    if (p != NULL) {
+        kube_client_free(p->client); /* with its calls */
+        vec_done_each(&p->batches, batch_free);
+        free(p);
+    }
 }
 
 int prometheus_new(struct uv_loop_s *loop, const char *url, struct launcher *launcher,
@@ -186,8 +189,7 @@ int prometheus_new(struct uv_loop_s *loop, const char *url, struct launcher *lau
         return r < 0 ? err_wrap(err, r, "--prometheus") : 0;
     }
     struct prometheus *p = xnew(struct prometheus);
-    *p = (struct prometheus){
-        .add = add, .free = free_all, .client = client, .launcher = launcher, .ns = ns};
+    *p = (struct prometheus){.client = client, .launcher = launcher, .ns = ns};
     *ret = p;
     return 0;
 }

@@ -14,24 +14,14 @@
 #define PROMETHEUS_WAIT_S 10
 
 struct uv_loop_s;
-struct prometheus {
-    /* Of an attempt that has succeeded. -EAGAIN: on_change of the launcher follows, and the call
-     * must be made again. 0: appends to *ret_unknown which metrics are unknown, and why. */
-    int (*add)(struct prometheus *p, const struct run_def *def, struct attempt_output *output,
-               struct buf *ret_unknown);
-    void (*free)(struct prometheus *p); /* then run the loop once more: handles are closing */
-    struct kube_client *client;
-    struct launcher *launcher;
-    const char *ns;
-    VEC(struct metric_batch *) batches;
-};
+struct prometheus;
 /* `launcher` and `ns` (NULL: processes of this machine) are borrowed. *ret stays NULL if `url` is
  * NULL. -EINVAL: it is not the URL of a server. */
 int prometheus_new(struct uv_loop_s *loop, const char *url, struct launcher *launcher,
                    const char *ns, struct prometheus **ret, struct err *err);
-static inline void prometheus_free(struct prometheus *p) /* NULL is fine */
-{
-    if (p != NULL) {
-        p->free(p);
-    }
-}
+/* Run the loop once more afterwards: handles are closing. NULL is fine. */
+void prometheus_free(struct prometheus *p);
+/* Of an attempt that has succeeded. -EAGAIN: on_change of the launcher follows, and the call must
+ * be made again. 0: appends to *ret_unknown which metrics are unknown, and why. */
+int prometheus_add(struct prometheus *p, const struct run_def *def, struct attempt_output *output,
+                   struct buf *ret_unknown);

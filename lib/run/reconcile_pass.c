@@ -7,9 +7,6 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "base/text.h"
-#include "base/vec_walk.h"
-#include "core/noise_rule.h"
 #include "core/summary.h"
 #include "decide/policy_end.h"
 #include "decide/policy_overlap.h"
@@ -262,7 +259,7 @@ static void add_overlap(const struct run_def *def, struct attempt_output *output
 }
 
 static int write_attempt(struct reconcile_pass *p, struct attempt_output *output,
-                         const struct packed_attempt *packed, struct err *err)
+                         const struct packed_logs *packed, struct err *err)
 {
     struct store *store = p->params.store;
     const struct run_def *def = p->params.def;
@@ -283,7 +280,7 @@ static int write_attempt(struct reconcile_pass *p, struct attempt_output *output
 static int save_packed(struct reconcile_pass *p, const struct action *action, struct err *err)
 {
     struct attempt_output *output;
-    struct packed_attempt *packed;
+    struct packed_logs *packed;
     int r = attempt_packer_get(p->packer, &action->save.id, &output, &packed, err);
     if (r < 0) {
         return r;
@@ -317,8 +314,7 @@ static int save(struct reconcile_pass *p, const struct action *action,
         return r;
     }
     if (p->packer != NULL) {
-        const struct trial_terms terms = run_def_terms(p->params.def, output.row.id.point);
-        attempt_packer_start(p->packer, &output, &terms);
+        attempt_packer_start(p->packer, &output);
         return -EAGAIN;
     }
     r = write_attempt(p, &output, NULL, err);
@@ -394,7 +390,7 @@ static int add_metrics(struct reconcile_pass *p, struct attempt_output *output, 
     if (prometheus == NULL) {
         buf_puts(&why, "no Prometheus is known; add --prometheus URL");
     } else {
-        r = prometheus->add(prometheus, p->params.def, output, &why);
+        r = prometheus_add(prometheus, p->params.def, output, &why);
     }
     if (r < 0 || why.len == 0 ||
         (p->unknown_metrics != NULL && str_eq(p->unknown_metrics, buf_cstr(&why)))) {

@@ -13,7 +13,7 @@
 #include "base/vec.h"
 #include "decide/attempt_history.h"
 #include "decide/observed.h"
-#include "run/driver_params.h"
+#include "run/driver.h"
 
 struct failed_create {
     struct replica_id id;

@@ -5,7 +5,6 @@
 #include "base/mem.h"
 #include "base/parse.h"
 #include "base/str.h"
-#include "base/vec_walk.h"
 #include "doc/json_pointer.h"
 #include "spec/job_template.h"
 #include "spec/matrix.h"

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/ascii.h"
 #include "base/mem.h"
 #include "base/parse.h"
 #include "base/str.h"

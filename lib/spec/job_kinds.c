@@ -6,9 +6,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "base/text.h"
-#include "base/vec_walk.h"
-#include "core/fact_texts.h"
+#include "core/json_field.h"
 
 #define VERSION "abcdefghijklmnopqrstuvwxyz0123456789"
 #define PARTS "/spec/podTemplateOverrides/"

@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "core/fact_texts.h"
+#include "core/json_field.h"
 #include "doc/json_pointer.h"
 #include "spec/matrix.h"
 #include "spec/spec.h"

@@ -8,7 +8,7 @@
 #include <jansson.h>
 
 #include "base/err.h"
-#include "core/role.h"
+#include "core/replica.h"
 #include "doc/reader.h"
 #include "spec/system_template.h"
 

@@ -3,7 +3,6 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "base/vec_walk.h"
 #include "logparse/shipped_rules.h"
 
 static struct log_rule *find_shipped(struct diags *d, const struct place *place, const char *name)

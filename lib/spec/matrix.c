@@ -9,7 +9,6 @@
 #include "base/mem.h"
 #include "base/parse.h"
 #include "base/str.h"
-#include "base/vec_walk.h"
 #include "spec/spec.h"
 #include "spec/profile.h"
 

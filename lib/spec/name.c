@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "base/ascii.h"
+#include "base/str.h"
 #include "base/mem.h"
 
 #define LONGER_THAN_ANY_NAME 4096

@@ -6,50 +6,21 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "base/vec_walk.h"
 #include "doc/embedded.h"
-#include "doc/reader.h"
+#include "doc/openapi_check.h"
 #include "spec/job_template.h"
-#include "spec/name.h"
 #include "spec/rendezvous.h"
+#include "spec/schemas.h"
 #include "spec/spec_parts.h"
 
-#define TEXT_MAX 1024
-#define LIST_MAX 64
-
-static void read_texts(struct diags *d, const struct place *map, const char *key,
-                       struct command *ret)
+static void check_name(struct diags *d, const struct place *root)
 {
-    read_items (item, d, map, key, LIST_MAX) {
-        const char *text;
-        if (!read_text(d, &item, TEXT_MAX, &text)) {
-            continue;
-        }
-        if (text[0] == '\0') {
-            reader_complain(d, &item, "remove it", "the item is empty");
-            continue;
-        }
-        *vec_push(&ret->words) = xstrdup(text);
-    }
-}
-
-static char *read_optional(struct diags *d, const struct place *map, const char *key)
-{
-    return xstrdup_or_null(read_text_or(d, map, key, TEXT_MAX, NULL));
-}
-
-static void read_name(struct diags *d, const struct place *root, struct profile *p)
-{
-    struct place place = place_get(root, "name");
-    const char *name = object_name_read(d, &place);
-    if (name == NULL) {
-        return;
-    }
-    if (str_eq(name, PROFILE_NATIVE) || str_eq(name, PROFILE_IMPORTED)) {
-        reader_complain(d, &place, "choose another name", "'%s' is reserved for %s", name,
+    const char *name = place_text(root, "name");
+    if (name != NULL && (str_eq(name, PROFILE_NATIVE) || str_eq(name, PROFILE_IMPORTED))) {
+        reader_complain(d, PLACE(root, "name"), "choose another name", "'%s' is reserved for %s",
+                        name,
                         str_eq(name, PROFILE_NATIVE) ? "the native worker" : "figures of old logs");
     }
-    p->name = xstrdup(name);
 }
 
 static bool is_pinned(const char *package)
@@ -62,55 +33,46 @@ static bool is_pinned(const char *package)
 /* Packages must be pinned: a result must mean the same version tomorrow. */
 static void read_python(struct diags *d, const struct place *root, struct profile *p)
 {
-    struct place place = place_get(root, "python");
-    if (!read_map(d, &place, FIELDS("*packages", "*requirements"))) {
-        return;
-    }
-    struct command packages = {0};
-    read_texts(d, &place, "packages", &packages);
-    vec_each (char *, it, &packages.words) {
-        if (!is_pinned(*it)) {
-            reader_complain(d, PLACE(&place, "packages"), "write name==version",
-                            "package '%s' is not pinned", *it);
+    const struct place place = place_get(root, "python");
+    place_items (item, &place, "packages") {
+        if (place_is_good(&item) && !is_pinned(item.node->s)) {
+            reader_complain(d, &item, "write name==version", "package '%s' is not pinned",
+                            item.node->s);
+        } else if (place_is_good(&item)) {
+            *vec_push(&p->packages) = xstrdup(item.node->s);
         }
-        *vec_push(&p->packages) = *it;
     }
-    vec_done(&packages.words); /* its texts were handed over */
-    p->requirements = read_optional(d, &place, "requirements");
+    p->requirements = xstrdup_or_null(place_text(&place, "requirements"));
 }
 
 /* Owned; NULL: none. It becomes part of definitions, which run on other machines. */
 static struct node *read_entrypoint(struct diags *d, const struct place *role)
 {
-    struct place place = place_get(role, "entrypoint");
-    struct command entrypoint = {0};
-    read_texts(d, role, "entrypoint", &entrypoint);
-    vec_each (char *, it, &entrypoint.words) {
-        if (str_has_prefix(*it, "./")) {
+    const struct place place = place_get(role, "entrypoint");
+    place_items (item, role, "entrypoint") {
+        if (place_is_good(&item) && str_has_prefix(item.node->s, "./")) {
             reader_complain(d, &place, "write the text of the script: [sh, -c, '...']",
-                            "'%s' is a file of this machine, and an entrypoint runs in pods", *it);
+                            "'%s' is a file of this machine, and an entrypoint runs in pods",
+                            item.node->s);
         }
     }
-    const bool is_there = entrypoint.words.len > 0;
-    command_done(&entrypoint);
-    return is_there ? tree_copy(place.node) : NULL;
+    return place.node != NULL ? tree_copy(place.node) : NULL;
 }
 
 static void read_roles(struct diags *d, const struct place *root, struct profile *p)
 {
-    struct place roles = place_get(root, "roles");
-    if (!read_map(d, &roles, spec_role_fields)) {
+    const struct place roles = place_get(root, "roles");
+    if (!place_is_good(&roles)) {
         return;
     }
     for (int role = 0; role < ROLE_COUNT; role++) {
-        struct place place = place_get(&roles, role_to_string((enum role)role));
-        if (!read_map(d, &place, FIELDS("command", "entrypoint"))) {
+        const struct place place = place_get(&roles, role_to_string((enum role)role));
+        if (!place_is_good(&place)) {
             continue;
         }
-        struct place command = place_get(&place, "command");
-        read_texts(d, &place, "command", &p->commands[role]);
+        spec_read_words(&place, "command", &p->commands[role]);
         p->entrypoints[role] = read_entrypoint(d, &place);
-        if ((command.node == NULL) == (p->entrypoints[role] == NULL)) {
+        if ((tree_get(place.node, "command") == NULL) == (p->entrypoints[role] == NULL)) {
             reader_complain(d, &place, "write a command, or an entrypoint",
                             "a role has exactly one of command and entrypoint");
         }
@@ -137,26 +99,21 @@ static void read_job(struct diags *d, const struct place *root, struct profile *
     p->job = checked == NULL ? NULL : tree_copy(place.node);
 }
 
-static void read_profile(const struct node *root, struct profile *p, struct diags *d)
+static void read_profile(struct node *root, struct profile *p, struct diags *d)
 {
     struct place place = place_root(root);
-    if (!read_map(d, &place,
-                  FIELDS("*name", "description", "family", "models", "datasets", "exchanges",
-                         "python", "install", "roles", "rendezvous", "mode", "job"))) {
-        return;
-    }
-    read_name(d, &place, p);
-    p->description = read_optional(d, &place, "description");
-    p->install = read_optional(d, &place, "install");
-    read_texts(d, &place, "family", &p->family);
-    read_texts(d, &place, "models", &p->models);
-    spec_read_flags(d, &place, "datasets", dataset_kind_names, DATASET_COUNT, p->datasets);
-    spec_read_flags(d, &place, "exchanges", exchange_kind_names, EXCHANGE_COUNT, p->exchanges);
-    const struct place mode = place_get(&place, "mode");
-    int kind;
-    if (read_enum(d, &mode, exchange_mode_names, EXCHANGE_MODE_COUNT, NULL, &kind)) {
-        p->mode = tree_copy(mode.node);
-    }
+    place.schema = schema_profile();
+    schema_check(d, &place, root);
+    check_name(d, &place);
+    p->name = xstrdup_or_null(place_text(&place, "name"));
+    p->description = xstrdup_or_null(place_text(&place, "description"));
+    p->install = xstrdup_or_null(place_text(&place, "install"));
+    spec_read_words(&place, "family", &p->family);
+    spec_read_words(&place, "models", &p->models);
+    place_flags(&place, "datasets", dataset_kind_names, DATASET_COUNT, p->datasets);
+    place_flags(&place, "exchanges", exchange_kind_names, EXCHANGE_COUNT, p->exchanges);
+    const struct node *mode = tree_get(root, "mode");
+    p->mode = mode == NULL ? NULL : tree_copy(mode);
     read_python(d, &place, p);
     read_rendezvous(d, &place, p);
     read_job(d, &place, p);

@@ -9,7 +9,7 @@
 #include <stddef.h>
 
 #include "base/err.h"
-#include "core/role.h"
+#include "core/replica.h"
 #include "doc/diag.h"
 #include "doc/embedded.h"
 #include "spec/spec.h"

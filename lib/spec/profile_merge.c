@@ -4,7 +4,6 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "base/vec_walk.h"
 #include "doc/tree.h"
 #include "spec/profile.h"
 

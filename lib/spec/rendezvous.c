@@ -10,8 +10,6 @@
 #include "doc/reader.h"
 #include "spec/spec_parts.h"
 
-#define VARS_MAX 64
-#define VALUE_MAX 4096
 #define WORD_CHARS "abcdefghijklmnopqrstuvwxyz_"
 
 /* What a placeholder says. */
@@ -146,30 +144,20 @@ static void check_value(struct diags *d, const struct place *place, const char *
     }
 }
 
-static void read_var(struct diags *d, const struct place *place, struct rendezvous_var *var)
-{
-    static const char *const words[RENDEZVOUS_REPLICAS_COUNT] = {"All", "First", "Rest"};
-    struct place value_place = place_get(place, "value");
-    const char *value;
-    if (read_text(d, &value_place, VALUE_MAX, &value)) {
-        var->value = xstrdup(value);
-        check_value(d, &value_place, value);
-    }
-    spec_read_roles_or_all(d, place, var->roles);
-    spec_read_flags(d, place, "with", role_names, ROLE_COUNT, var->with);
-    var->replicas = read_enum_or(d, place, "replicas", words, RENDEZVOUS_ALL);
-}
-
 void rendezvous_read(struct diags *diags, const struct place *map, struct rendezvous *ret)
 {
-    read_items (item, diags, map, "rendezvous", VARS_MAX) {
-        if (!read_map(diags, &item, FIELDS("*name", "*value", "roles", "replicas", "with"))) {
+    static const char *const words[RENDEZVOUS_REPLICAS_COUNT] = {"All", "First", "Rest"};
+    place_items (item, map, "rendezvous") {
+        const char *name = place_text(&item, "name"), *value = place_text(&item, "value");
+        if (name == NULL || value == NULL || !spec_env_name_is_free(diags, PLACE(&item, "name"))) {
             continue;
         }
-        const char *name = spec_read_env_name(diags, PLACE(&item, "name"));
-        struct rendezvous_var var = {.name = xstrdup(name == NULL ? "" : name)};
-        read_var(diags, &item, &var);
-        *vec_push(&ret->vars) = var;
+        check_value(diags, PLACE(&item, "value"), value);
+        struct rendezvous_var *var = vec_push(&ret->vars);
+        *var = (struct rendezvous_var){.name = xstrdup(name), .value = xstrdup(value)};
+        spec_read_roles_or_all(&item, var->roles);
+        place_flags(&item, "with", role_names, ROLE_COUNT, var->with);
+        var->replicas = place_enum(&item, "replicas", words, RENDEZVOUS_ALL);
     }
 }
 

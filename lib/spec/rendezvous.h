@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "base/vec.h"
-#include "core/role.h"
+#include "core/replica.h"
 
 struct diags; /* doc/diag.h */
 struct place; /* doc/reader.h */

@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "base/splitmix.h"
 #include "base/str.h"
-#include "core/fact_texts.h"
+#include "core/json_field.h"
 #include "core/phase.h"
 
 /* ---- the order of trials ---- */

@@ -6,7 +6,6 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "base/vec_walk.h"
 #include "logparse/rule.h"
 #include "spec/profile.h"
 
@@ -20,8 +19,8 @@ const char *const on_trial_failure_names[] = {"Retry", "Skip", "Stop"};
 const char *const precision_names[] = {"fp32", "tf32", "fp16", "bf16", "fp8"};
 const char *const unit_names[] = {"Samples", "Batches"};
 const char *const until_names[] = {"Exit", "Steps"};
-const char *const metric_names[] = {"throughput", "speedup", "efficiency", "timeToAccuracy",
-                                    "accuracyAfterTime"};
+#define JSON_KEY(id, form, name, title, heading, column, json, ...) json,
+const char *const metric_names[] = {FIGURES_KEYED(JSON_KEY)};
 const char *const clean_pod_policy_names[] = {"All", "Running", "None", "OnSuccess"};
 const char *const addressing_names[] = {"Auto", "Dns", "Ip"};
 

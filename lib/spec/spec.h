@@ -10,9 +10,9 @@
 
 #include "core/evaluations.h"
 #include "core/exchange_kind.h"
-#include "core/exchange_mode.h"
 #include "core/link.h"
-#include "core/role.h"
+#include "core/replica.h"
+#include "spec/figures.h"
 #include "spec/rendezvous.h"
 #include "spec/value.h"
 
@@ -180,17 +180,9 @@ struct baseline {
 
 enum order_kind { ORDER_INTERLEAVED, ORDER_SEQUENTIAL };
 enum on_trial_failure { ON_FAILURE_RETRY, ON_FAILURE_SKIP, ON_FAILURE_STOP };
-enum metric {
-    METRIC_THROUGHPUT,
-    METRIC_SPEEDUP,
-    METRIC_EFFICIENCY,
-    METRIC_TIME_TO_ACCURACY,    /* seconds; asked for by measure.timeToAccuracy */
-    METRIC_ACCURACY_AFTER_TIME, /* a ratio; by measure.accuracyAfterTime */
-};
-
 struct threshold {
-    enum metric metric;
-    struct params where; /* a point is judged when it has all of these */
+    enum figure_id metric; /* that has a key of JSON */
+    struct params where;   /* a point is judged when it has all of these */
     bool has_min, has_max;
     double min, max;
     bool judges_interval; /* the whole 95% interval must be within the bounds, not only the value */
@@ -220,7 +212,7 @@ enum clean_pod_policy { CLEAN_ALL, CLEAN_RUNNING, CLEAN_NONE, CLEAN_ON_SUCCESS }
 struct run_policy {
     int64_t active_deadline_s; /* 0: none */
     int64_t backoff_limit;     /* attempts after the first, per trial */
-    int64_t invalid_repeats;   /* of noisy trials, per run (core/noise_rule.h); 0: they count */
+    int64_t invalid_repeats;   /* of noisy trials, per run (core/summary.h); 0: they count */
     int64_t trial_timeout_s;   /* of an attempt, from the start of its last replica; 0: none */
     int64_t stall_s;           /* without output of whoever trains; 0: none */
     int64_t ttl_s;             /* a finished run's object goes after this time; -1: stays */
@@ -232,7 +224,6 @@ enum unit { UNIT_OF_SAMPLES, UNIT_OF_BATCHES };
 enum addressing { ADDRESSING_AUTO, ADDRESSING_DNS, ADDRESSING_IP };
 
 /* Where a definition does not say: three give an interval, five let compare see 5% at one point. */
-#define REPEATS_DEFAULT 5
 #define REPEATS_DEFAULT_LOCAL 3
 
 struct spec {
@@ -294,10 +285,10 @@ extern const char *const compute_names[COMPUTE_COUNT]; /* "Real", "Emulated" */
 extern const char *const baseline_kind_names[2];       /* "SingleNode", "Point" */
 extern const char *const order_kind_names[2];
 extern const char *const on_trial_failure_names[3];
-extern const char *const metric_names[5];    /* "throughput", ... */
-extern const char *const precision_names[5]; /* "fp32", ... */
-extern const char *const unit_names[2];      /* "Samples", "Batches" */
-extern const char *const until_names[2];     /* "Exit", "Steps" */
+extern const char *const metric_names[N_FIGURES_KEYED]; /* "throughput", ...: keys of JSON */
+extern const char *const precision_names[5];            /* "fp32", ... */
+extern const char *const unit_names[2];                 /* "Samples", "Batches" */
+extern const char *const until_names[2];                /* "Exit", "Steps" */
 extern const char *const clean_pod_policy_names[4];
 extern const char *const addressing_names[3];
 

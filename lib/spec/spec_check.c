@@ -2,7 +2,6 @@
  * mistake is reported once. See spec_internal.h. */
 #include "base/mem.h"
 #include "base/str.h"
-#include "base/vec_walk.h"
 #include "doc/json_pointer.h"
 #include "spec/profile.h"
 #include "spec/spec_internal.h"

@@ -3,28 +3,9 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "base/vec_walk.h"
 #include "spec/name.h"
+#include "doc/openapi_check.h"
 #include "spec/spec_internal.h"
-
-#define TEXT_MAX 1024
-
-/* A name that only the systems under test know. Owned; NULL: absent or wrong (noted). */
-char *spec_read_free_name(struct diags *d, const struct place *place)
-{
-    const char *name;
-    if (!read_text(d, place, TEXT_MAX, &name)) {
-        return NULL;
-    }
-    if (!free_name_is_valid(name)) {
-        reader_complain(d, place, NULL,
-                        "'%s' is not a valid name: use 1 to 63 of A-Z, a-z, 0-9, '.', '_' and '-'; "
-                        "begin and end with a letter or digit",
-                        name);
-        return NULL;
-    }
-    return xstrdup(name);
-}
 
 /* One of the names we know, or any for a foreign system, which goes to *ret_other. One of ours in
  * other letters (Allreduce) is refused: it would be another exchange, with other rules for its
@@ -32,11 +13,17 @@ char *spec_read_free_name(struct diags *d, const struct place *place)
 bool spec_read_kind(struct reading *r, const struct place *place, bool is_native,
                     const char *const *names, size_t n, int *ret, char **ret_other)
 {
-    if (is_native) {
-        return read_enum(r->diags, place, names, n, NULL, ret);
+    if (!place_is_good(place)) {
+        return false;
     }
-    char *name = spec_read_free_name(r->diags, place);
-    for (size_t i = 0; name != NULL && i < n; i++) {
+    if (is_native) {
+        return read_enum(r->diags, place, names, n, ret);
+    }
+    if (!schema_check_text(r->diags, place)) {
+        return false;
+    }
+    char *name = xstrdup(place->node->s);
+    for (size_t i = 0; i < n; i++) {
         if (str_eq(name, names[i])) {
             *ret = (int)i;
             free(name);
@@ -51,7 +38,7 @@ bool spec_read_kind(struct reading *r, const struct place *place, bool is_native
     }
     *ret = (int)n;
     *ret_other = name;
-    return name != NULL;
+    return true;
 }
 
 /* Whether the system that exchanges so is benchworker's is checked when that is known, as of wire,
@@ -59,17 +46,15 @@ bool spec_read_kind(struct reading *r, const struct place *place, bool is_native
 static void read_mode(struct diags *d, const struct place *place, struct exchange *exchange)
 {
     const struct place kind_place = place_get(place, "mode");
-    int kind = EXCHANGE_SYNC;
-    const bool is_known = kind_place.node == NULL || read_enum(d, &kind_place, exchange_mode_names,
-                                                               EXCHANGE_MODE_COUNT, NULL, &kind);
     struct exchange_mode mode = {
-        .kind = (enum exchange_mode_kind)kind,
-        .local_steps =
-            (uint32_t)read_int_or(d, place, "localSteps", 1, EXCHANGE_LOCAL_STEPS_MAX, 1),
+        .kind =
+            (enum exchange_mode_kind)place_enum(place, "mode", exchange_mode_names, EXCHANGE_SYNC),
+        .local_steps = (uint32_t)place_int(place, "localSteps", 0),
     };
     mode.local_steps = mode.local_steps == 1 ? 0 : mode.local_steps; /* as without */
     /* What goes with an unknown mode is not known either. */
-    if (!is_known || exchange_mode_eq(&mode, &EXCHANGE_MODE_SYNC)) {
+    if ((kind_place.node != NULL && kind_place.node->is_wrong) ||
+        exchange_mode_eq(&mode, &EXCHANGE_MODE_SYNC)) {
         return;
     }
     const char *field = mode.kind != EXCHANGE_SYNC ? "mode" : "localSteps";
@@ -95,9 +80,7 @@ bool spec_read_exchange(struct reading *r, const struct place *place, bool is_na
                         struct exchange *exchange)
 {
     struct diags *d = r->diags;
-    static const char *const wires_later[] = {"Fp16", NULL};
-    if (!read_map(d, place,
-                  FIELDS("*kind", "mode", "localSteps", "wire", "transport", "serverThreads"))) {
+    if (!place_is_good(place)) {
         return place->node == NULL;
     }
     int kind;
@@ -107,13 +90,10 @@ bool spec_read_exchange(struct reading *r, const struct place *place, bool is_na
     if (is_known) {
         *exchange = (struct exchange){.kind = (enum exchange_kind)kind, .other = other};
     }
-    int wire = EXCHANGE_WIRE_FP32;
-    (void)read_enum(d, PLACE(place, "wire"), exchange_wire_names, EXCHANGE_WIRE_COUNT, wires_later,
-                    &wire); /* noted */
+    const int wire = place_enum(place, "wire", exchange_wire_names, EXCHANGE_WIRE_FP32);
     const int transport =
-        read_enum_or(d, place, "transport", exchange_transport_names, EXCHANGE_TRANSPORT_AUTO);
-    const int64_t n_threads =
-        read_int_or(d, place, "serverThreads", 1, EXCHANGE_SERVER_THREADS_MAX, 1);
+        place_enum(place, "transport", exchange_transport_names, EXCHANGE_TRANSPORT_AUTO);
+    const int64_t n_threads = place_int(place, "serverThreads", 0);
     if (!is_known) {
         return false; /* what goes with it is not known either */
     }

@@ -9,7 +9,6 @@
 #include "base/mem.h"
 #include "base/parse.h"
 #include "base/str.h"
-#include "base/vec_walk.h"
 
 #define BIT(kind) (1U << (unsigned)(kind))
 #define VALUE_SHOWN 60 /* characters of a value; a name has 63 at most */
@@ -70,6 +69,8 @@ static const struct hint {
     {"spec.sweep.grid.*", SCALAR, "write '#: [~]'"},
     {"spec.parameters[*]", WORD, "write '{name: @, targets: [{roles: [ROLE], env: [VARIABLE]}]}'"},
     {"spec.roles.*", NUMBER, "write '#: {replicas: {value: @}}'"},
+    {"spec.roles.*.replicas", NUMBER, "write 'replicas: {value: @}'"},
+    {"spec.roles.*.devices", NUMBER, "write 'devices: {value: @}'"},
     {"spec.roles.*.replicas", WORD, "write 'replicas: {from: @}'"},
     {"spec.failurePolicy", WORD, "write 'failurePolicy: {onTrialFailure: @}'"},
 };

@@ -35,8 +35,10 @@ void spec_inline_templates(struct node *root, const struct spec_overrides *overr
                            struct diags *diags);
 /* spec_keep_systems.c: only the systems of "a,b", and the roles and sweep names that these use. */
 void spec_keep_systems(struct node *root, const char *names, struct diags *diags);
-/* spec_read.c: the whole document. */
-void spec_read(const struct node *root, const struct spec_overrides *overrides, struct spec *spec,
+/* spec_read.c: the place of `spec`, with its schema. */
+struct place spec_place(const struct place *document);
+/* The whole document. */
+void spec_read(struct node *root, const struct spec_overrides *overrides, struct spec *spec,
                struct diags *diags);
 /* spec_launch.c: image, command, args, env, roles and patches of one system. */
 void spec_read_launches(struct reading *r, const struct place *system_place, struct system *system);
@@ -50,10 +52,7 @@ void spec_check_systems(struct reading *r);
 /* The native worker knows its models, data sets and exchanges; those of other systems
  * are names that are handed on. */
 bool spec_has_native_system(const struct reading *r);
-/* spec_exchange.c: a name that only the systems under test know. Owned; NULL:
- * absent or wrong (noted). */
-char *spec_read_free_name(struct diags *d, const struct place *place);
-/* One of the names we know, or any for a foreign system, which goes to *ret_other. */
+/* spec_exchange.c: one of the names we know, or any for a foreign system, which is *ret_other. */
 bool spec_read_kind(struct reading *r, const struct place *place, bool is_native,
                     const char *const *names, size_t n, int *ret, char **ret_other);
 /* Is there a system that exchanges so? True of the workload's where no system could be read. */

@@ -2,7 +2,6 @@
  * was read. See job_template.h and spec_internal.h. */
 #include "base/mem.h"
 #include "base/str.h"
-#include "base/vec_walk.h"
 #include "doc/json_path.h"
 #include "spec/job_template.h"
 #include "spec/matrix.h"
@@ -10,69 +9,25 @@
 #include "spec/spec_internal.h"
 #include "spec/spec_parts.h"
 
-#define SETS_MAX 64
-#define OBJECTS_MAX 8
-#define PATH_MAX_LEN 256
-#define TEXT_MAX 256
-
-static void check_path(struct diags *d, const struct place *map, const char *key)
-{
-    const struct place place = place_get(map, key);
-    const char *text;
-    if (read_text(d, &place, PATH_MAX_LEN, &text) && text[0] != '/') {
-        reader_complain(d, &place, "write a JSON pointer such as /spec/parallelism",
-                        "'%s' does not start with '/'", text);
-    }
-}
-
-static void check_text(struct diags *d, const struct place *map, const char *key)
-{
-    (void)read_text_or(d, map, key, TEXT_MAX, NULL); /* noted */
-}
-
 static void check_set(struct diags *d, const struct place *item)
 {
     static const char *const values[] = {"from", "value", "object"};
     size_t n = 0;
-    if (!read_map(d, item, FIELDS("*path", "from", "value", "object"))) {
-        return;
-    }
-    check_path(d, item, "path");
-    check_text(d, item, "from");
-    check_text(d, item, "object");
     for (size_t i = 0; i < COUNT_OF(values); i++) {
         n += tree_get(item->node, values[i]) != NULL;
     }
-    if (n != 1) {
+    if (n != 1 && place_is_good(item)) {
         reader_complain(d, item, "for example, write {path: /spec/parallelism, from: workers}",
                         "exactly one of from, value and object is required");
     }
 }
 
-static void check_pods_form(struct diags *d, const struct place *place)
-{
-    if (!read_map(d, place, spec_role_fields)) {
-        return;
-    }
-    place_each (own, place) {
-        const struct place add = place_get(&own, "add");
-        if (read_map(d, &own, FIELDS("*template", "add", "index"))) {
-            check_path(d, &own, "template");
-            check_text(d, &own, "index");
-        }
-        if (add.node != NULL && add.node->kind != NODE_MAP) {
-            reader_complain(d, &add, "write the fields that the template gets", "must be a map");
-        }
-    }
-}
-
 static void check_condition(struct diags *d, const struct place *map, const char *key)
 {
-    const struct place place = place_get(map, key);
-    const char *text;
+    const char *text = place_text(map, key);
     struct err err;
-    if (read_text(d, &place, TEXT_MAX, &text) && json_condition_check(text, &err) < 0) {
-        reader_complain(d, &place,
+    if (text != NULL && json_condition_check(text, &err) < 0) {
+        reader_complain(d, PLACE(map, key),
                         "for example, write '{.status.conditions[?(@.type==\"Complete\")]."
                         "status}=True'",
                         "'%s': %s", text, err.msg);
@@ -83,7 +38,8 @@ static void check_condition(struct diags *d, const struct place *map, const char
 static void check_object(struct diags *d, const struct place *place, enum job_use use,
                          int (*check)(const json_t *, enum job_use, struct template_problem *))
 {
-    json_auto_t *object = place->node == NULL ? NULL : tree_to_json(place->node);
+    const bool is_checked = place->node != NULL && !place->node->has_wrong;
+    json_auto_t *object = is_checked ? tree_to_json(place->node) : NULL;
     struct template_problem problem;
     if (object != NULL && check(object, use, &problem) < 0) {
         reader_complain(d, place, problem.fix, "%s%s%s", problem.path,
@@ -94,10 +50,7 @@ static void check_object(struct diags *d, const struct place *place, enum job_us
 json_t *job_read(struct diags *d, const struct place *place, bool is_profile)
 {
     const size_t n_before = d->list.len;
-    if (!read_map(d, place,
-                  is_profile
-                      ? FIELDS("*apiVersion", "*kind", "set", "*pods", "*succeeded", "*failed")
-                      : FIELDS("*template", "set", "*pods", "*succeeded", "*failed", "objects"))) {
+    if (!place_is_good(place)) {
         return NULL;
     }
     if (is_profile) {
@@ -107,15 +60,14 @@ json_t *job_read(struct diags *d, const struct place *place, bool is_profile)
     }
     check_condition(d, place, "succeeded");
     check_condition(d, place, "failed");
-    check_pods_form(d, PLACE(place, "pods"));
-    read_items (item, d, place, "objects", OBJECTS_MAX) {
+    place_items (item, place, "objects") {
         check_object(d, &item, JOB_EXTRA, job_object_check);
     }
-    read_items (item, d, place, "set", SETS_MAX) {
+    place_items (item, place, "set") {
         check_set(d, &item);
     }
     json_t *job = tree_to_json(place->node);
-    if (d->list.len > n_before) {
+    if (d->list.len > n_before || place->node->has_wrong) {
         (void)json_object_del(job, "template"); /* it may be missing */
     }
     return job;

@@ -7,7 +7,6 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "base/vec_walk.h"
 #include "spec/spec_internal.h"
 #include "spec/spec_parts.h"
 

@@ -5,85 +5,51 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "base/vec_walk.h"
-#include "core/fact_texts.h"
+#include "core/json_field.h"
 #include "spec/profile.h"
 #include "spec/spec_internal.h"
 #include "spec/spec_parts.h"
 #include "spec/system_template.h"
 
-#define WORD_MAX 32768
-#define WORDS_MAX 1000
-#define ENV_MAX 256
-#define PATCHES_MAX 64
-#define IMAGE_MAX 1024
-
-static void read_env(struct diags *d, const struct place *map, struct launch *launch)
+static void read_launch(struct diags *d, const struct place *map, struct launch *launch)
 {
-    read_items (item, d, map, "env", ENV_MAX) {
-        const char *value = NULL;
-        if (!read_map(d, &item, FIELDS("*name", "*value"))) {
-            continue;
-        }
-        const char *name = spec_read_env_name(d, PLACE(&item, "name"));
-        if (read_text(d, PLACE(&item, "value"), WORD_MAX, &value) && name != NULL) {
+    launch->image = xstrdup_or_null(place_text(map, "image"));
+    spec_read_words(map, "command", &launch->command);
+    spec_read_words(map, "args", &launch->args);
+    launch->has_args = place_is_good(PLACE(map, "args"));
+    place_items (item, map, "env") {
+        const char *name = place_text(&item, "name"), *value = place_text(&item, "value");
+        if (name != NULL && spec_env_name_is_free(d, PLACE(&item, "name")) && value != NULL) {
             *vec_push(&launch->env) = (struct env_var){xstrdup(name), xstrdup(value)};
         }
     }
 }
 
-static void read_launch(struct diags *d, const struct place *map, struct launch *launch)
+static void read_patch(const struct place *place, struct system *system)
 {
-    struct place image = place_get(map, "image");
-    struct place command = place_get(map, "command");
-    struct place args = place_get(map, "args");
-    const char *text;
-    if (read_text(d, &image, IMAGE_MAX, &text)) {
-        if (text[0] == '\0') {
-            reader_complain(d, &image, "for example, write registry/name:tag",
-                            "the image is empty");
-        }
-        launch->image = xstrdup(text);
-    }
-    if (read_list(d, &command, WORDS_MAX)) {
-        (void)spec_read_words(d, &command, &launch->command); /* it is a list */
-    }
-    launch->has_args = args.node != NULL && spec_read_words(d, &args, &launch->args);
-    read_env(d, map, launch);
-}
-
-static void read_patch(struct reading *r, const struct place *place, struct system *system)
-{
-    if (!read_map(r->diags, place, FIELDS("roles", "*path", "*value"))) {
-        return;
-    }
-    struct place path_place = place_get(place, "path");
-    struct place value = place_get(place, "value");
-    const char *path;
-    if (!read_text(r->diags, &path_place, 256, &path) ||
-        !spec_path_is_valid(r->diags, &path_place, path) || value.node == NULL) {
+    const struct place value = place_get(place, "value");
+    const char *path = place_text(place, "path");
+    if (path == NULL || value.node == NULL) {
         return;
     }
     struct system_patch *patch = vec_push(&system->patches);
     *patch = (struct system_patch){.path = xstrdup(path), .value = tree_to_json(value.node)};
-    spec_read_roles_or_all(r->diags, place, patch->roles);
+    spec_read_roles_or_all(place, patch->roles);
 }
 
 void spec_read_launches(struct reading *r, const struct place *system_place, struct system *system)
 {
     read_launch(r->diags, system_place, &system->all_roles);
     struct place roles = place_get(system_place, "roles");
-    if (read_map(r->diags, &roles, spec_role_fields)) {
-        for (int role = 0; role < ROLE_COUNT; role++) {
-            struct place place = place_get(&roles, role_to_string((enum role)role));
-            if (read_map(r->diags, &place, FIELDS("image", "command", "args", "env"))) {
-                system->has_launcher |= role == ROLE_LAUNCHER;
-                read_launch(r->diags, &place, &system->of_role[role]);
-            }
+    for (int role = 0; role < ROLE_COUNT; role++) {
+        struct place place = place_get(&roles, role_to_string((enum role)role));
+        if (place_is_good(&place)) {
+            system->has_launcher |= role == ROLE_LAUNCHER;
+            read_launch(r->diags, &place, &system->of_role[role]);
         }
     }
-    read_items (item, r->diags, system_place, "patches", PATCHES_MAX) {
-        read_patch(r, &item, system);
+    place_items (item, system_place, "patches") {
+        read_patch(&item, system);
     }
 }
 

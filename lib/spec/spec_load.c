@@ -6,7 +6,6 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "base/vec_walk.h"
 #include "spec/job_template.h"
 #include "spec/matrix.h"
 #include "spec/profile.h"
@@ -35,12 +34,12 @@ static void check_expansion(const struct node *root, const struct spec *spec, st
 }
 
 /* Reads a merged tree. NULL when something is wrong (noted). */
-static struct spec *read_tree(const struct node *root, const struct spec_overrides *overrides,
+static struct spec *read_tree(struct node *root, const struct spec_overrides *overrides,
                               struct diags *diags)
 {
     const struct profiles *profiles = overrides->profiles;
     struct spec *spec = xnew(struct spec);
-    struct diags found = diags_beside(diags);
+    struct diags found = {0};
     spec_read(root, overrides, spec, &found);
     if (found.list.len == 0) {
         check_expansion(root, spec, &found);
@@ -97,7 +96,7 @@ static void check_with_local(const struct node *root, const struct spec_override
         return;
     }
     struct node *copy = tree_copy(root);
-    struct diags found = diags_beside(diags);
+    struct diags found = {0};
     spec_merge_local(copy, &found);
     struct spec *spec = read_tree(copy, overrides, &found);
     if (spec != NULL) {
@@ -182,7 +181,7 @@ int spec_load(const char *text, size_t len, const struct spec_overrides *overrid
               struct spec **ret, struct diags *diags)
 {
     static const struct spec_overrides none = {0};
-    struct diags found = diags_beside(diags);
+    struct diags found = {0};
     struct node *root;
     struct spec *spec = NULL;
     if (tree_parse(text, len, &TREE_LIMITS_DEFAULT, &root, &found) == 0) {

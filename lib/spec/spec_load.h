@@ -27,7 +27,7 @@ struct spec_overrides {
     size_t n_sets;
     const char *systems;     /* "a,b": only these; NULL: all */
     int64_t steps, repeats;  /* 0: not given */
-    int64_t default_repeats; /* where the merged definition does not say; 0: REPEATS_DEFAULT */
+    int64_t default_repeats; /* where the merged definition does not say; 0: the schema's */
     /* The sweep is as its author wrote it, so a threshold or an exclusion that applies to no point
      * is an error. After an override, or in a frozen definition, it is skipped. */
     bool is_as_written;

@@ -7,11 +7,9 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/ascii.h"
 #include "base/parse.h"
 #include "base/str.h"
 #include "base/texts.h"
-#include "base/vec_walk.h"
 #include "spec/spec_load.h"
 #include "spec/spec_internal.h"
 
@@ -118,11 +116,6 @@ static struct node *new_value(const char *text, const char *origin)
         node->s = xstrdup(text);
     }
     return node;
-}
-
-static bool texts_have(const struct texts *texts, const char *text)
-{
-    return vec_any(&texts->list, it, str_eq(*it, text));
 }
 
 static char *scalar_text(const struct node *node)

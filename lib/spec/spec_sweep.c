@@ -2,49 +2,9 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/vec_walk.h"
 #include "core/link.h"
+#include "doc/openapi_check.h"
 #include "spec/spec_internal.h"
-
-/* The bounds of the schema in manifests/benchmark-crd.yaml. */
-#define AXES_MAX 8
-#define AXIS_VALUES_MAX 64
-#define POINTS_MAX 256
-#define EXCLUDES_MAX 64
-#define REQUIRES_MAX 16
-#define VALUE_TEXT_MAX 63
-
-static bool is_printable_ascii(const char *s)
-{
-    return array_all(s, strlen(s), c, *c >= ' ' && *c <= '~');
-}
-
-static bool read_free_value(struct diags *d, const struct place *place, struct value *ret)
-{
-    const struct node *node = place->node;
-    if (node->kind == NODE_INT) {
-        *ret = (struct value){.is_int = true, .i = node->i};
-        return true;
-    }
-    if (node->kind == NODE_FLOAT) {
-        _cleanup_(freep) char *fix = xasprintf("quote the decimal: \"%.15g\"", node->f);
-        return reader_complain(
-            d, place, fix,
-            "a sweep value must be a whole number or a string, not a decimal number");
-    }
-    if (node->kind != NODE_STRING) {
-        return reader_complain(d, place, "write a whole number or a quoted string",
-                               "a sweep value must be a whole number or a string, not %s",
-                               node_kind_to_string(node->kind));
-    }
-    if (node->s[0] == '\0' || strlen(node->s) > VALUE_TEXT_MAX || !is_printable_ascii(node->s)) {
-        return reader_complain(d, place, NULL,
-                               "a string value must have 1 to %d printable ASCII characters",
-                               VALUE_TEXT_MAX);
-    }
-    *ret = (struct value){.s = xstrdup(node->s)};
-    return true;
-}
 
 /* In its one form, so that equal links are equal values. */
 static bool read_link(struct diags *d, const struct place *place, struct value *ret)
@@ -59,6 +19,27 @@ static bool read_link(struct diags *d, const struct place *place, struct value *
     char text[LINK_TEXT_MAX];
     link_text(&link, text);
     *ret = (struct value){.s = xstrdup(text)};
+    return true;
+}
+
+static bool read_free_value(struct diags *d, const struct place *place, struct value *ret)
+{
+    const struct node *node = place->node;
+    if (node->kind == NODE_FLOAT) {
+        _cleanup_(freep) char *fix = xasprintf("quote the decimal: \"%.15g\"", node->f);
+        return reader_complain(d, place, fix,
+                               "must be a whole number or a string, not a decimal number");
+    }
+    if (node->kind != NODE_INT && node->kind != NODE_STRING) {
+        return reader_complain(d, place, "write a whole number or a quoted string",
+                               "must be a whole number or a string, not %s",
+                               node_kind_to_string(node->kind));
+    }
+    if (node->kind == NODE_STRING && !schema_check_text(d, place)) {
+        return false;
+    }
+    *ret = node->kind == NODE_INT ? (struct value){.is_int = true, .i = node->i}
+                                  : (struct value){.s = xstrdup(node->s)};
     return true;
 }
 
@@ -110,25 +91,9 @@ static bool check_name(struct reading *r, const struct place *place, const char 
     return false;
 }
 
-static bool check_is_map(struct diags *d, const struct place *place, size_t max)
-{
-    if (place->node->kind != NODE_MAP) {
-        return reader_complain(d, place, "write it as {name: value}", "must be a map, not %s",
-                               node_kind_to_string(place->node->kind));
-    }
-    if (place->node->n_children == 0) {
-        return reader_complain(d, place, "add at least one parameter, or remove the field",
-                               "the map is empty");
-    }
-    if (place->node->n_children > max) {
-        return reader_complain(d, place, NULL, "has more than %zu parameters", max);
-    }
-    return true;
-}
-
 void spec_read_params(struct reading *r, const struct place *place, struct params *ret)
 {
-    if (!check_is_map(r->diags, place, AXES_MAX)) {
+    if (!place_is_good(place)) {
         return;
     }
     place_each (child, place) {
@@ -159,7 +124,7 @@ static void read_axis(struct reading *r, const struct place *place)
 {
     const char *meant;
     const bool is_known = check_name(r, place, &meant);
-    if (!read_list(r->diags, place, AXIS_VALUES_MAX)) {
+    if (!place_is_good(place)) {
         return;
     }
     if (!is_known) {
@@ -194,7 +159,7 @@ static int compare_axes(const void *a, const void *b)
 
 static void read_axes(struct reading *r, const struct place *place)
 {
-    if (!check_is_map(r->diags, place, AXES_MAX)) {
+    if (!place_is_good(place)) {
         return;
     }
     place_each (axis, place) {
@@ -231,7 +196,7 @@ static void check_names(struct diags *d, const struct place *point, const struct
 
 static void read_points(struct reading *r, const struct place *sweep)
 {
-    read_items (item, r->diags, sweep, "points", POINTS_MAX) {
+    place_items (item, sweep, "points") {
         struct params *point = vec_push(&r->spec->sweep.points);
         *point = (struct params){0};
         spec_read_params(r, &item, point);
@@ -242,7 +207,7 @@ static void read_points(struct reading *r, const struct place *sweep)
 void spec_read_sweep(struct reading *r)
 {
     struct place place = place_get(&r->at, "sweep");
-    if (!read_map(r->diags, &place, FIELDS("grid", "zip", "points", "exclude", "require"))) {
+    if (!place_is_good(&place)) {
         return;
     }
     size_t n_kinds = 0;
@@ -263,15 +228,14 @@ void spec_read_sweep(struct reading *r)
                                          : "keep one of them and remove the others",
                             "exactly one of grid, zip and points is required, got %zu", n_kinds);
     }
-    read_items (item, r->diags, &place, "exclude", EXCLUDES_MAX) {
+    place_items (item, &place, "exclude") {
         struct params *exclude = vec_push(&r->spec->sweep.exclude);
         *exclude = (struct params){0};
         spec_read_params(r, &item, exclude);
     }
-    read_items (item, r->diags, &place, "require", REQUIRES_MAX) {
-        const char *text;
-        if (read_text(r->diags, &item, 256, &text)) {
-            *vec_push(&r->spec->sweep.require) = xstrdup(text);
+    place_items (item, &place, "require") {
+        if (place_is_good(&item)) {
+            *vec_push(&r->spec->sweep.require) = xstrdup(item.node->s);
         }
     }
 }

@@ -2,13 +2,10 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "base/vec_walk.h"
 #include "spec/log_rule.h"
 #include "spec/name.h"
 #include "spec/profile.h"
 #include "spec/spec_internal.h"
-
-#define SYSTEMS_MAX 16
 
 /* Names of frameworks, and the profiles that run them. */
 static const char *const frameworks[][2] = {{"pytorch", "torchrun"},     {"torch", "torchrun"},
@@ -20,8 +17,8 @@ static const char *const frameworks[][2] = {{"pytorch", "torchrun"},     {"torch
 static const char *read_profile(struct reading *r, const struct place *item)
 {
     struct place place = place_get(item, "profile");
-    if (r->profiles == NULL) {
-        return object_name_read(r->diags, &place);
+    if (r->profiles == NULL || !place_is_good(&place)) {
+        return place_text(item, "profile");
     }
     VEC(const char *) names = {0};
     *vec_push(&names) = PROFILE_NATIVE;
@@ -30,9 +27,9 @@ static const char *read_profile(struct reading *r, const struct place *item)
     }
     const char *name = NULL;
     int known;
-    if (read_enum(r->diags, &place, names.items, names.len, NULL, &known)) {
+    if (read_enum(r->diags, &place, names.items, names.len, &known)) {
         name = names.items[known];
-    } else if (place.node != NULL && place.node->kind == NODE_STRING) {
+    } else {
         const char *const(*meant)[2] =
             array_find(frameworks, COUNT_OF(frameworks), it, str_eq((*it)[0], place.node->s));
         if (meant != NULL && r->diags->list.len > 0) {
@@ -46,14 +43,9 @@ static const char *read_profile(struct reading *r, const struct place *item)
 
 void spec_read_systems(struct reading *r)
 {
-    read_items (item, r->diags, &r->at, "systems", SYSTEMS_MAX) {
-        if (!read_map(r->diags, &item,
-                      FIELDS("*name", "*profile", "image", "command", "args", "env", "patches",
-                             "roles", "rendezvous", "log", "exchange", "job"))) {
-            continue;
-        }
+    place_items (item, &r->at, "systems") {
         struct place name_place = place_get(&item, "name");
-        const char *name = object_name_read(r->diags, &name_place);
+        const char *name = place_text(&item, "name");
         const char *profile = read_profile(r, &item);
         if (name == NULL) {
             continue;

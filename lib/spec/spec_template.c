@@ -13,11 +13,17 @@
 #define WORD_MAX 32768
 #define ITEMS_MAX 1000
 
+/* Kubernetes takes an empty list for none. */
 static void check_words(struct diags *d, const struct place *container, const char *key)
 {
-    struct command words = {0};
-    (void)spec_read_words(d, PLACE(container, key), &words); /* noted */
-    command_done(&words);
+    const struct place list = place_get(container, key);
+    const char *text;
+    if (list.node != NULL && (list.node->kind != NODE_SEQ || list.node->n_children > 0) &&
+        read_list(d, &list, ITEMS_MAX)) {
+        place_each (item, &list) {
+            (void)read_text(d, &item, WORD_MAX, &text); /* noted */
+        }
+    }
 }
 
 static void check_env(struct diags *d, const struct place *container)
@@ -58,12 +64,9 @@ static void check_quantity(struct diags *d, const struct place *quantities, cons
 
 void spec_check_template(struct diags *diags, const struct place *place)
 {
-    if (!read_map(diags, place, FIELDS("metadata", "*spec"))) {
-        return;
-    }
     struct place pod = place_get(place, "spec");
-    if (pod.node == NULL) {
-        return; /* noted by read_map */
+    if (!place_is_good(place) || pod.node == NULL) {
+        return; /* noted */
     }
     struct place containers = place_get(&pod, "containers");
     if (pod.node->kind != NODE_MAP || containers.node == NULL) {

@@ -5,14 +5,13 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "base/vec_walk.h"
 #include "core/emulation_limits.h"
+#include "doc/openapi.h"
+#include "doc/openapi_check.h"
 #include "spec/profile.h"
+#include "spec/schemas.h"
 #include "spec/spec_internal.h"
 #include "spec/spec_load.h"
-
-#define STEP_MS_MAX 3600000
-#define LAYERS_MAX 256
 
 char *trace_text(const struct trace *trace)
 {
@@ -34,26 +33,19 @@ int64_t trace_step_ns(const struct trace *trace)
 static void read_layer(struct reading *r, const struct place *item)
 {
     struct trace *trace = &r->spec->workload.trace;
-    if (!read_map(r->diags, item,
-                  FIELDS("*name", "*forwardMicroseconds", "*backwardMicroseconds"))) {
-        return;
-    }
-    struct place place = place_get(item, "name");
-    char *name = spec_read_free_name(r->diags, &place);
+    const char *name = place_text(item, "name");
     if (name == NULL) {
         return;
     }
     if (vec_any(&trace->layers, it, str_eq(it->name, name))) {
-        reader_complain(r->diags, &place, "remove one of them", "duplicate layer '%s'", name);
-        free(name);
+        reader_complain(r->diags, PLACE(item, "name"), "remove one of them", "duplicate layer '%s'",
+                        name);
         return;
     }
     *vec_push(&trace->layers) = (struct trace_layer){
-        .name = name,
-        .forward_ns =
-            1000 * read_int_or(r->diags, item, "forwardMicroseconds", 0, EMULATED_LAYER_US_MAX, 0),
-        .backward_ns =
-            1000 * read_int_or(r->diags, item, "backwardMicroseconds", 0, EMULATED_LAYER_US_MAX, 0),
+        .name = xstrdup(name),
+        .forward_ns = 1000 * place_int(item, "forwardMicroseconds", 0),
+        .backward_ns = 1000 * place_int(item, "backwardMicroseconds", 0),
     };
 }
 
@@ -70,18 +62,12 @@ static void scale(struct trace *trace, int64_t step_ns)
 static void read_trace(struct reading *r, const struct place *place)
 {
     struct trace *trace = &r->spec->workload.trace;
-    if (!read_map(r->diags, place, FIELDS("*layers", "stepMilliseconds", "jitter"))) {
-        return;
-    }
-    struct place layers = place_get(place, "layers");
-    if (!read_list(r->diags, &layers, LAYERS_MAX)) {
-        return;
-    }
-    place_each (item, &layers) {
+    const struct place layers = place_get(place, "layers");
+    place_items (item, place, "layers") {
         read_layer(r, &item);
     }
-    trace->jitter_ratio = read_number_or(r->diags, place, "jitter", 0, EMULATED_JITTER_MAX, 0);
-    const int64_t step_ms = read_int_or(r->diags, place, "stepMilliseconds", 1, STEP_MS_MAX, 0);
+    trace->jitter_ratio = place_number(place, "jitter", 0);
+    const int64_t step_ms = place_int(place, "stepMilliseconds", 0);
     if (trace->layers.len > 0 && trace_step_ns(trace) == 0) {
         reader_complain(r->diags, &layers, "record them: benchworker bench -o trace",
                         "all layers together take no time");
@@ -93,7 +79,7 @@ static void read_trace(struct reading *r, const struct place *place)
 void spec_read_compute(struct reading *r, const struct place *workload)
 {
     struct workload *w = &r->spec->workload;
-    w->compute = read_enum_or(r->diags, workload, "compute", compute_names, COMPUTE_REAL);
+    w->compute = place_enum(workload, "compute", compute_names, COMPUTE_REAL);
     struct place trace = place_get(workload, "trace");
     if (trace.node != NULL) {
         read_trace(r, &trace);
@@ -117,15 +103,16 @@ int spec_load_trace(const char *text, size_t len, struct trace *ret, int64_t *re
 {
     int64_t batch_size = 0;
     struct spec spec = {0};
-    struct diags found = diags_beside(diags);
+    struct diags found = {0};
     struct reading r = {.diags = &found, .spec = &spec};
     struct node *root = NULL;
     if (tree_parse(text, len, &TREE_LIMITS_DEFAULT, &root, &found) == 0) {
-        const struct place top = place_root(root);
+        struct place top = place_root(root);
         if (read_map(&found, &top, FIELDS("batchSize", "*trace"))) {
-            const struct place trace = place_get(&top, "trace");
-            read_trace(&r, &trace);
-            batch_size = read_int_or(&found, &top, "batchSize", 1, BATCH_SIZE_MAX, 0);
+            top.schema = schema_of_field(schema_of_field(schema_definition(), "local"), "workload");
+            schema_check(&found, &top, root);
+            read_trace(&r, PLACE(&top, "trace"));
+            batch_size = place_int(&top, "batchSize", 0);
         }
         tree_free(root);
     }

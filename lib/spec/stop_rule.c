@@ -3,8 +3,7 @@
 
 #include <math.h>
 
-#include "base/vec_walk.h"
-#include "stats/student.h"
+#include "stats/stats.h"
 
 #define ALPHA 0.05    /* of a 95% interval */
 #define ROUNDING 1e-9 /* a number of trials that is whole but for rounding is that number */

@@ -8,8 +8,6 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "base/text.h"
-#include "base/vec_walk.h"
 
 #define OWN_NAME "benchd" /* of its ServiceAccount, its claim, and whatever else is installed */
 #define GRACE_MAX_S 300

@@ -5,7 +5,6 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "base/vec_walk.h"
 
 bool value_eq(const struct value *a, const struct value *b)
 {

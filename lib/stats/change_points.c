@@ -7,7 +7,7 @@
 
 #include "base/mem.h"
 #include "base/splitmix.h"
-#include "stats/ranked.h"
+#include "stats/stats.h"
 
 /* ---- sums of distances ---- */
 

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "stats/student.h"
+#include "stats/stats.h"
 
 #define MAX_ROUNDS 100
 #define MAX_HALVINGS 40

@@ -1,15 +1,15 @@
 /* See significance.h. */
 #include "stats/significance.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "base/splitmix.h"
-#include "base/vec_walk.h"
-#include "stats/ranked.h"
-#include "stats/student.h"
+#include "base/vec.h"
+#include "stats/stats.h"
 
 #define ALPHA 0.05 /* of a 95% interval */
 
@@ -137,7 +137,9 @@ void significance_adjust(const double *p, size_t n, double *ret_adjusted)
 /* The spread inside the groups counts as at least 3e-5 of the distance between them. A stratum
  * without spread then has a statistic too, and rounding does not decide between two such strata. */
 #define SHARE_MAX (1 - 1e-9)
-#define TIE 1e-7 /* relative: sums of the same values in another order are the same */
+#define NEAR 1e-9
+#define PRODUCT_MIN 1e-200 /* a factor is at least 1 - SHARE_MAX */
+#define TIE 1e-7           /* relative: sums of the same values in another order are the same */
 
 struct pool {       /* the values of a stratum, of both groups; owned */
     double *values; /* less their mean, ascending */
@@ -153,9 +155,16 @@ struct pool {       /* the values of a stratum, of both groups; owned */
  * (Wilks, Ann. Math. Statist. 9 (1938) 60-62). Like t it knows no unit, so noisy points count no
  * more than calm ones; it has no sign, so gains here do not hide losses there; and one clear change
  * is not lost in many points without, as in a sum of t^2 that permutation bounds by N - 1. */
-static double term(const struct pool *pool, double sum)
+static double term(const struct pool *pool, double share)
 {
-    return -(double)pool->n * log1p(-fmin(sum * sum * pool->scale, SHARE_MAX));
+    return -(double)pool->n * log1p(-share);
+}
+
+/* R^2, where the values of the smaller group have this sum. */
+static double share(const struct pool *pool, double sum)
+{
+    const double share = sum * sum * pool->scale;
+    return share < SHARE_MAX ? share : SHARE_MAX;
 }
 
 static void pool_init(struct pool *pool, const struct stratum *s)
@@ -182,7 +191,7 @@ static void pool_init(struct pool *pool, const struct stratum *s)
         group += pool->values[i];
     }
     pool->scale = least < most ? n / (k * (n - k) * squares) : 0;
-    pool->observed = term(pool, group);
+    pool->observed = term(pool, share(pool, group));
     qsort(pool->values, pool->n, sizeof(double), by_double);
 }
 
@@ -231,7 +240,7 @@ static void list_terms(struct pool *pool)
         for (size_t i = 0; i < pool->k; i++) {
             sum += pool->values[chosen[i]];
         }
-        pool->terms[pool->n_terms++] = term(pool, sum);
+        pool->terms[pool->n_terms++] = term(pool, share(pool, sum));
         size_t i = pool->k;
         while (i > 0 && chosen[i - 1] == pool->n - pool->k + i - 1) {
             i--;
@@ -256,29 +265,64 @@ static uint64_t count_reaching(const struct pool *pools, size_t n, double before
                      count_reaching(pools + 1, n - 1, before + *it, limit));
 }
 
-/* Draws k of the pool's values. They stay shuffled, which does no harm. */
-static double draw_term(struct pool *pool, uint64_t *state)
+/* The share of the squares that k of the pool's values explain, drawn at random. They stay
+ * shuffled, which does no harm. `inverses`: of splitmix_below_by, for each number of values. */
+static double draw_share(const struct pool *pool, const uint64_t *inverses, double *values,
+                         uint64_t *state)
 {
     double sum = 0;
     for (size_t i = 0; i < pool->k; i++) {
-        const size_t at = i + splitmix_below(state, (uint32_t)(pool->n - i));
-        const double drawn = pool->values[at];
-        pool->values[at] = pool->values[i];
-        pool->values[i] = drawn;
+        const size_t left = pool->n - i;
+        const size_t at = i + splitmix_below_by(state, (uint32_t)left, inverses[left]);
+        const double drawn = values[at];
+        values[at] = values[i];
+        values[i] = drawn;
         sum += drawn;
     }
-    return term(pool, sum);
+    return share(pool, sum);
 }
 
-static uint64_t draw_reaching(struct pool *pools, size_t n, double limit, uint64_t seed)
+/* Do the terms of these shares reach the limit? The logarithm of a product is one logarithm where
+ * the sum of terms takes one each. The two differ by rounding, which NEAR bounds for each value of
+ * a pool: only closer to the limit than that the terms are needed. */
+static bool is_reached(const struct pool *pools, size_t n, const double *shares, double limit)
+{
+    double sum = 0, product = 1, n_values = 0;
+    for (size_t j = 0; j < n; j++) {
+        product *= 1 - shares[j];
+        n_values += (double)pools[j].n;
+        if (j + 1 == n || pools[j + 1].n != pools[j].n || product < PRODUCT_MIN) {
+            sum -= (double)pools[j].n * log(product);
+            product = 1;
+        }
+    }
+    if (fabs(sum - limit) > NEAR * n_values) {
+        return sum > limit;
+    }
+    return array_sum(shares, n, it, term(&pools[it - shares], *it)) >= limit;
+}
+
+/* Each draw walks all pools: their values, which sorting has scattered, are put side by side. */
+static uint64_t draw_reaching(const struct pool *pools, size_t n, double limit, uint64_t seed)
 {
     uint64_t count = 0, state = seed;
+    _cleanup_(freep) double *shares = xnew_array(double, n);
+    _cleanup_(freep) double *values = xnew_array(double, array_sum(pools, n, p, p->n));
+    const size_t most = pools[n - 1].n; /* they are sorted */
+    _cleanup_(freep) uint64_t *inverses = xnew_array(uint64_t, most + 1);
+    for (size_t i = 1; i <= most; i++) {
+        inverses[i] = UINT64_MAX / i;
+    }
+    double *next = values;
+    for (size_t j = 0; j < n; next += pools[j++].n) {
+        memcpy(next, pools[j].values, pools[j].n * sizeof(double));
+    }
     for (int i = 0; i < SIGNIFICANCE_DRAWS; i++) {
-        double sum = 0;
-        for (size_t j = 0; j < n; j++) {
-            sum += draw_term(&pools[j], &state);
+        next = values;
+        for (size_t j = 0; j < n; next += pools[j++].n) {
+            shares[j] = draw_share(&pools[j], inverses, next, &state);
         }
-        count += sum >= limit;
+        count += is_reached(pools, n, shares, limit);
     }
     return count;
 }
@@ -343,4 +387,100 @@ size_t significance_values_needed(size_t n_strata, double alpha)
         n++;
     }
     return n;
+}
+
+/* ---- ranks ---- */
+
+struct ranked *ranked_sort(const double *values, size_t n)
+{
+    struct ranked *ranked = xnew_array(struct ranked, n);
+    for (size_t i = 0; i < n; i++) {
+        ranked[i] = (struct ranked){values[i], i};
+    }
+    for (size_t gap = n / 2; gap > 0;
+         gap = gap == 2 ? 1 : gap * 5 / 11) { /* Shell's, for doubles */
+        for (size_t i = gap; i < n; i++) {
+            const struct ranked moved = ranked[i];
+            size_t at = i;
+            for (; at >= gap && ranked[at - gap].value > moved.value; at -= gap) {
+                ranked[at] = ranked[at - gap];
+            }
+            ranked[at] = moved;
+        }
+    }
+    return ranked;
+}
+
+/* ---- Student's t ---- */
+
+#define FRACTION_MAX_TERMS 1000 /* of order sqrt(max(a, b)): enough for a million trials */
+#define FRACTION_PRECISION 1e-15
+#define QUANTILE_MAX_STEPS 100 /* 5 to 10 are taken from df = 1 on */
+
+/* One step of Lentz's method: a continued fraction from the front, kept off zero. */
+static double lentz(double *c, double *d, double numerator)
+{
+    *d = 1 + numerator * *d;
+    *c = 1 + numerator / *c;
+    *d = fabs(*d) < DBL_MIN ? DBL_MIN : *d;
+    *c = fabs(*c) < DBL_MIN ? DBL_MIN : *c;
+    *d = 1 / *d;
+    return *c * *d;
+}
+
+/* The continued fraction of DLMF 8.17.22, which converges fast for x < (a + 1) / (a + b + 2). */
+static double beta_fraction(double a, double b, double x)
+{
+    double c = 1, d = 1 / (1 - (a + b) * x / (a + 1)), fraction = d;
+    for (int m = 1; m < FRACTION_MAX_TERMS; m++) {
+        const double at = a + 2 * m;
+        fraction *= lentz(&c, &d, m * (b - m) * x / ((at - 1) * at));
+        const double step = lentz(&c, &d, -(a + m) * (a + b + m) * x / (at * (at + 1)));
+        fraction *= step;
+        if (fabs(step - 1) < FRACTION_PRECISION) {
+            break;
+        }
+    }
+    return fraction;
+}
+
+double student_incomplete_beta(double a, double b, double x)
+{
+    if (x <= 0 || x >= 1) {
+        return x <= 0 ? 0 : 1;
+    }
+    if (x > (a + 1) / (a + b + 2)) { /* DLMF 8.17.4 */
+        return 1 - student_incomplete_beta(b, a, 1 - x);
+    }
+    int sign;
+    const double ln_beta = lgamma_r(a, &sign) + lgamma_r(b, &sign) - lgamma_r(a + b, &sign);
+    return exp(a * log(x) + b * log1p(-x) - ln_beta) / a * beta_fraction(a, b, x);
+}
+
+double student_two_sided(double t, double df)
+{
+    if (isinf(t)) {
+        return 0;
+    }
+    /* Abramowitz and Stegun 26.7.1 with 26.5.27. */
+    return student_incomplete_beta(df / 2, 0.5, df / (df + t * t));
+}
+
+/* Newton's steps from below: p falls and is convex in t > 0, so that they never pass the root. */
+double student_quantile(double df, double alpha)
+{
+    const double precision = 1e-13;
+    int sign;
+    const double ln_beta =
+        lgamma_r(df / 2, &sign) + lgamma_r(0.5, &sign) - lgamma_r((df + 1) / 2, &sign);
+    double t = 1; /* below the quantile for any df */
+    for (int i = 0; i < QUANTILE_MAX_STEPS; i++) {
+        const double density = exp(-(df + 1) / 2 * log1p(t * t / df) - ln_beta) / sqrt(df);
+        const double step = (student_two_sided(t, df) - alpha) / (2 * density);
+        t += step;
+        if (fabs(step) <= precision * t) {
+            break;
+        }
+    }
+    return t;
 }

@@ -87,3 +87,22 @@ struct permutation significance_permute(const struct stratum *strata, size_t n, 
 double significance_least(size_t n_a, size_t n_b);
 /* The fewest values on either side of n strata with which significance_permute can reach alpha. */
 size_t significance_values_needed(size_t n_strata, double alpha);
+
+/* ---- numbers in ascending order: for tests by rank and corrections of many p ---- */
+
+struct ranked {
+    double value;
+    size_t at; /* its index among those that were given */
+};
+/* Ascending; values that are alike in any order. Owned. */
+struct ranked *ranked_sort(const double *values, size_t n);
+
+/* ---- Student's t ---- */
+
+/* I_x(a, b), the regularized incomplete beta function, within 1e-12; a, b > 0, 0 <= x <= 1. */
+double student_incomplete_beta(double a, double b, double x);
+/* P(|T| >= |t|) for Student's t; df > 0, not only whole numbers. 0 where t is infinite. */
+double student_two_sided(double t, double df);
+/* The value that |T| exceeds with a probability of alpha (0.05: half of a 95% interval, in standard
+ * errors). df > 0, not only whole numbers; 0 < alpha <= 0.2; the inverse of the function above. */
+double student_quantile(double df, double alpha);

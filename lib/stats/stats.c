@@ -9,8 +9,6 @@
 
 #include "base/mem.h"
 #include "base/vec.h"
-#include "stats/ranked.h"
-#include "stats/student.h"
 
 #define T_LOG_MIN_N 3
 #define ORDER_STATISTICS_MIN_N 6

@@ -4,7 +4,6 @@
 #include <math.h>
 
 #include "base/mem.h"
-#include "stats/ranked.h"
 #include "stats/stats.h"
 
 #define MIN_STRETCH 4 /* fewer have no split that could be significant */

@@ -12,10 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/fd.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "base/vec_walk.h"
 
 /* The owner unlinks the file before it releases the lock, so a lock may be
  * taken on a deleted file. */

@@ -6,11 +6,7 @@
 #include <string.h>
 #include <sys/file.h>
 
-#include "base/fd.h"
 #include "base/mem.h"
-
-/* Marks a SQLite file as a benchd store: "bnch". */
-#define APPLICATION_ID 1651401576
 
 static int check_version(struct sqlite_store *s, int64_t version, struct err *err)
 {
@@ -26,14 +22,15 @@ static int check_version(struct sqlite_store *s, int64_t version, struct err *er
     if (version > 0 && version < SCHEMA_VERSION) {
         return err_set(err, EPROTO,
                        "store '%s': written by a benchd from before its first release (schema "
-                       "%lld, this program reads %d); choose another file with --store sqlite:FILE",
+                       "%lld, this program reads %d); move it away, or choose another file with "
+                       "--store sqlite:FILE",
                        s->path, (long long)version, SCHEMA_VERSION);
     }
     int64_t id = 0, tables = 0;
     int r = sql_get_int(s, &id, err, "PRAGMA application_id", "");
     r = r < 0 ? r : sql_get_int(s, &tables, err, "SELECT count(*) FROM sqlite_schema", "");
     bool is_new = version == 0 && id == 0 && tables == 0;
-    bool is_ours = version > 0 && id == APPLICATION_ID;
+    bool is_ours = version > 0 && id == SCHEMA_APPLICATION;
     if (r >= 0 && !is_new && !is_ours) {
         return err_set(err, EBADMSG,
                        "store '%s': this is another program's SQLite file; choose "
@@ -58,19 +55,31 @@ static int lock_folder(const struct sqlite_store *s)
     return fd;
 }
 
+int schema_create(struct sqlite_store *s, struct err *err)
+{
+    _cleanup_(freep) char *ids = xasprintf("PRAGMA application_id = %d; PRAGMA user_version = %d",
+                                           SCHEMA_APPLICATION, SCHEMA_VERSION);
+    const int r = sql_exec(s, schema_sql, err);
+    return r < 0 ? r : sql_exec(s, ids, err);
+}
+
 /* In one transaction; another process may be faster. */
 static int make_tables(struct sqlite_store *s, struct err *err)
 {
     int64_t version = 0;
     int r = sql_get_int(s, &version, err, "PRAGMA user_version", "");
     r = r < 0 ? r : check_version(s, version, err);
-    if (r < 0 || version > 0) {
-        return r;
-    }
-    _cleanup_(freep) char *ids = xasprintf("PRAGMA application_id = %d; PRAGMA user_version = %d",
-                                           APPLICATION_ID, SCHEMA_VERSION);
-    r = sql_exec(s, schema_sql, err);
-    return r < 0 ? r : sql_exec(s, ids, err);
+    return r < 0 || version > 0 ? r : schema_create(s, err);
+}
+
+/* The file of a run (run_file.h) is a store that is only read: its digest is that of its rows. */
+static int protect_run_file(struct sqlite_store *s, struct err *err)
+{
+    int64_t n = 0;
+    const int r =
+        sql_get_int(s, &n, err, "SELECT count(*) FROM sqlite_schema WHERE name = 'file'", "");
+    s->is_exported = n > 0;
+    return r < 0 || n == 0 ? r : sql_exec(s, "PRAGMA query_only = ON", err);
 }
 
 int schema_prepare(struct sqlite_store *s, struct err *err)
@@ -79,7 +88,7 @@ int schema_prepare(struct sqlite_store *s, struct err *err)
     int r = sql_get_int(s, &version, err, "PRAGMA user_version", "");
     r = r < 0 ? r : check_version(s, version, err);
     if (r < 0 || version > 0) {
-        return r;
+        return r < 0 ? r : protect_run_file(s, err);
     }
     _cleanup_(fd_close) int lock = lock_folder(s);
     (void)lock; /* held until the end of this function */

@@ -34,23 +34,44 @@ CREATE TABLE machine (
   id INTEGER PRIMARY KEY, run_uid TEXT NOT NULL REFERENCES run (uid) ON DELETE CASCADE,
   facts TEXT NOT NULL, UNIQUE (run_uid, facts)
 ) STRICT;
-CREATE TABLE replica_figures (
+-- What start records say, once for all replicas of a run that say the same; but for host, node and
+-- cpu_mhz, which most replicas have alone. Readers remember what an id was: none is given again.
+CREATE TABLE environment (
+  id INTEGER PRIMARY KEY AUTOINCREMENT, run_uid TEXT NOT NULL REFERENCES run (uid) ON DELETE CASCADE,
+  facts TEXT NOT NULL, UNIQUE (run_uid, facts)
+) STRICT;
+-- This table and log have a rowid: long blobs would make the other kind of table slow to walk.
+CREATE TABLE replica (
   run_uid TEXT NOT NULL, point INTEGER NOT NULL, trial INTEGER NOT NULL,
-  attempt INTEGER NOT NULL, zstd BLOB NOT NULL,
-  PRIMARY KEY (run_uid, point, trial, attempt),
+  attempt INTEGER NOT NULL, role TEXT NOT NULL, replica_index INTEGER NOT NULL,
+  exit_code INTEGER NOT NULL, signal INTEGER NOT NULL, failure TEXT, log_bytes INTEGER NOT NULL,
+  environment INTEGER, -- its id; NULL: no start record came
+  host TEXT, node TEXT, cpu_mhz REAL,
+  -- What follows from its summary: its own work in a step, or its median step time (docs/results.md);
+  -- of all measured steps their sum, and how much shorter they became.
+  step_ns REAL, steps_sum_s REAL, steps_fall REAL, steps_median_ns REAL,
+  -- Its summary (docs/contracts/summary.md); without one all of these are NULL.
+  samples INTEGER, duration_ns INTEGER, steps INTEGER,
+  phase_ns_data INTEGER, phase_ns_forward INTEGER, phase_ns_backward INTEGER,
+  phase_ns_send INTEGER, phase_ns_wait INTEGER, phase_ns_update INTEGER,
+  phase_ns_receive INTEGER, bytes_tx INTEGER, bytes_rx INTEGER,
+  loss_first REAL, loss_last REAL, throttled_ns INTEGER, throttled_periods INTEGER,
+  max_rss_bytes INTEGER, cpu_ns INTEGER, environment_digest TEXT,
+  log_rule TEXT, log_method TEXT, log_unit TEXT, log_scope TEXT, log_accuracy_last REAL,
+  evaluations TEXT, metrics TEXT, last_trainer INTEGER, last_steps INTEGER,
+  last_wait_ns INTEGER, staleness_slices INTEGER, staleness_mean REAL, staleness_max INTEGER,
+  noise_before_spins_per_s INTEGER, noise_before_copy_bytes_per_s INTEGER,
+  noise_before_flops_per_s INTEGER, noise_after_spins_per_s INTEGER,
+  noise_after_copy_bytes_per_s INTEGER, noise_after_flops_per_s INTEGER,
+  noise_busy_ns INTEGER, noise_steal_ns INTEGER, noise_cpu_run_ns INTEGER,
+  noise_cpu_wait_ns INTEGER, noise_launcher INTEGER, transport TEXT,
+  series_k INTEGER, series_n INTEGER, series_min INTEGER, series_data BLOB,
+  reading TEXT, -- how a rule read its log (results --lines), JSON; NULL: no rule did
+  PRIMARY KEY (run_uid, point, trial, attempt, role, replica_index),
   FOREIGN KEY (run_uid, point, trial, attempt)
     REFERENCES attempt (run_uid, point, trial, attempt) ON DELETE CASCADE
 ) STRICT;
--- The replicas of an attempt in one compressed row (replica_pack.c). This table and log have a rowid: long blobs would
--- make the other kind of table slow to walk.
-CREATE TABLE replicas (
-  run_uid TEXT NOT NULL, point INTEGER NOT NULL, trial INTEGER NOT NULL,
-  attempt INTEGER NOT NULL, zstd BLOB NOT NULL,
-  PRIMARY KEY (run_uid, point, trial, attempt),
-  FOREIGN KEY (run_uid, point, trial, attempt)
-    REFERENCES attempt (run_uid, point, trial, attempt) ON DELETE CASCADE
-) STRICT;
--- Logs of a role share a row, which is that of the first of them (packed: 2, log_rows.c). packed is NULL: the bytes of
+-- Logs of a role share a row, which is that of the first of them (packed: 2). packed is NULL: the bytes of
 -- one log.
 CREATE TABLE log (
   run_uid TEXT NOT NULL, point INTEGER NOT NULL, trial INTEGER NOT NULL,

@@ -1,15 +1,20 @@
 /* Statements, transactions and error texts of the SQLite store, see sqlite_store.h. */
 #include "store/sqlite_store.h"
 
+#include <math.h>
 #include <stdbool.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/str.h"
 
 static int fail(struct sqlite_store *s, struct err *err, int code, const char *reason,
                 const char *fix)
 {
+    if (s->is_file) { /* whoever reads it has its name, and other words for what to do */
+        return err_set(err, code, "%s", reason);
+    }
     return err_set(err, code, "store '%s': %s%s%s", s->path, reason, fix[0] == '\0' ? "" : "; ",
                    fix);
 }
@@ -48,7 +53,8 @@ int sql_error(struct sqlite_store *s, int rc, struct err *err)
         return fail(s, err, EBADMSG, "not a benchd store (not a SQLite file)",
                     "choose another file with --store sqlite:FILE");
     case SQLITE_READONLY:
-        return fail(s, err, EROFS, "the file is read-only",
+        return fail(s, err, EROFS,
+                    s->is_exported ? "an exported run is only read" : "the file is read-only",
                     "choose another file with --store sqlite:FILE");
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
@@ -66,10 +72,8 @@ int sql_error(struct sqlite_store *s, int rc, struct err *err)
 
 int sql_damaged(struct sqlite_store *s, struct err *err, const char *what)
 {
-    return err_set(err, EBADMSG,
-                   "store '%s': the file is damaged (%s); move it away or restore a "
-                   "copy",
-                   s->path, what);
+    _cleanup_(freep) char *reason = xasprintf("the file is damaged (%s)", what);
+    return fail(s, err, EBADMSG, reason, "move it away or restore a copy");
 }
 
 int sql_exec(struct sqlite_store *s, const char *sql, struct err *err)
@@ -80,13 +84,15 @@ int sql_exec(struct sqlite_store *s, const char *sql, struct err *err)
     return rc == SQLITE_OK ? 0 : sql_error(s, rc, err);
 }
 
-static int bind_all(sqlite3_stmt *stmt, const char *types, va_list ap)
+/* `texts`: SQLITE_TRANSIENT copies them. */
+static int bind_all(sqlite3_stmt *stmt, sqlite3_destructor_type texts, const char *types,
+                    va_list ap)
 {
     int rc = SQLITE_OK;
     for (int i = 1; types[i - 1] != '\0' && rc == SQLITE_OK; i++) {
         switch (types[i - 1]) {
         case 's':
-            rc = sqlite3_bind_text(stmt, i, va_arg(ap, const char *), -1, SQLITE_TRANSIENT);
+            rc = sqlite3_bind_text(stmt, i, va_arg(ap, const char *), -1, texts);
             break;
         case 'i':
             rc = sqlite3_bind_int64(stmt, i, va_arg(ap, int64_t));
@@ -108,12 +114,27 @@ static int bind_all(sqlite3_stmt *stmt, const char *types, va_list ap)
     return rc;
 }
 
+int sql_bind(struct sqlite_store *s, sqlite3_stmt *stmt, struct err *err, const char *types, ...)
+{
+    va_list ap;
+    va_start(ap, types);
+    const int rc = bind_all(stmt, SQLITE_STATIC, types, ap);
+    va_end(ap);
+    return rc == SQLITE_OK ? 0 : sql_error(s, rc, err);
+}
+
+void sql_rest(sqlite3_stmt *stmt)
+{
+    (void)sqlite3_reset(stmt); /* repeats the error of the last step, which was reported there */
+    (void)sqlite3_clear_bindings(stmt);
+}
+
 static int prepare_list(struct sqlite_store *s, sqlite3_stmt **ret, struct err *err,
                         const char *sql, const char *types, va_list ap)
 {
     sqlite3_stmt *stmt = NULL;
     int rc = sqlite3_prepare_v2(s->db, sql, -1, &stmt, NULL);
-    rc = rc != SQLITE_OK ? rc : bind_all(stmt, types, ap);
+    rc = rc != SQLITE_OK ? rc : bind_all(stmt, SQLITE_TRANSIENT, types, ap);
     if (rc != SQLITE_OK) {
         int r = sql_error(s, rc, err);
         sqlite3_finalize(stmt);
@@ -210,6 +231,54 @@ char *sql_text_dup(sqlite3_stmt *stmt, int column)
 {
     const char *text = (const char *)sqlite3_column_text(stmt, column);
     return xstrdup_or_null(text);
+}
+
+double sql_real(sqlite3_stmt *stmt, int column)
+{
+    return sqlite3_column_type(stmt, column) == SQLITE_NULL ? NAN
+                                                            : sqlite3_column_double(stmt, column);
+}
+
+static bool is_utf8(const unsigned char *text)
+{
+    size_t n = 1;
+    for (const char *at = (const char *)text; *at != '\0' && n > 0; at += n) {
+        n = utf8_length(at);
+    }
+    return n > 0;
+}
+
+static bool is_of_type(sqlite3_stmt *stmt, int column, char type)
+{
+    switch (type) {
+    case 'f':
+        return (uint64_t)sqlite3_column_int64(stmt, column) <= 1;
+    case 'c':
+        return sqlite3_column_int64(stmt, column) >= 0;
+    case 'i':
+        return sqlite3_column_int64(stmt, column) == sqlite3_column_int(stmt, column);
+    case 'r':
+        return isfinite(sqlite3_column_double(stmt, column));
+    case 'p':
+        return isfinite(sqlite3_column_double(stmt, column)) &&
+               sqlite3_column_double(stmt, column) > 0;
+    case 't':
+        return is_utf8(sqlite3_column_text(stmt, column));
+    default:
+        return true;
+    }
+}
+
+int sql_check(struct sqlite_store *s, sqlite3_stmt *stmt, int first, const char *types,
+              struct err *err)
+{
+    for (int i = 0; types[i] != '\0'; i++) {
+        if (sqlite3_column_type(stmt, first + i) != SQLITE_NULL &&
+            !is_of_type(stmt, first + i, types[i])) {
+            return sql_damaged(s, err, sqlite3_column_name(stmt, first + i));
+        }
+    }
+    return 0;
 }
 
 int sql_u32(struct sqlite_store *s, sqlite3_stmt *stmt, int column, uint32_t *ret, struct err *err)

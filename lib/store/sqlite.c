@@ -10,7 +10,6 @@
 #include <zstd.h>
 
 #include "base/buf.h"
-#include "base/fd.h"
 #include "base/mem.h"
 #include "base/str.h"
 
@@ -77,7 +76,8 @@ static int read_run(struct sqlite_store *s, sqlite3_stmt *q, struct run_row *ret
     int r =
         row.uid == NULL || row.name == NULL || row.benchmark == NULL || row.definition_json == NULL
             ? sql_damaged(s, err, "a run without name or definition")
-            : status_read(s, q, STATUS_AT, &row.status, err);
+            : sql_check(s, q, 4, "ccff-c", err);
+    r = r < 0 ? r : status_read(s, q, STATUS_AT, &row.status, err);
     if (r < 0) {
         run_row_done(&row);
         return r;
@@ -193,6 +193,7 @@ static void sqlite_close(struct store *base)
 {
     struct sqlite_store *s = sqlite_store_of(base);
     claim_release_all(s);
+    replicas_finalize(s);
     (void)sqlite3_close(s->db);       /* every statement is finalized: cannot be busy */
     (void)ZSTD_freeDCtx(s->unpacker); /* NULL is fine */
     log_cache_done(&s->logs);
@@ -210,12 +211,18 @@ static int on_progress(void *ctx)
     return s->must_stop(s->stop_ctx); /* not 0: the statement ends with SQLITE_INTERRUPT */
 }
 
+void sqlite_stop_when(struct sqlite_store *s, bool (*must_stop)(void *ctx), void *ctx)
+{
+    s->must_stop = must_stop;
+    s->stop_ctx = ctx;
+    if (must_stop != NULL) {
+        sqlite3_progress_handler(s->db, ASK_EVERY_INSTRUCTIONS, on_progress, s);
+    }
+}
+
 static int set_up_reader(struct sqlite_store *s, struct err *err)
 {
     (void)sqlite3_busy_timeout(s->db, READER_BUSY_TIMEOUT_MS); /* never fails */
-    if (s->must_stop != NULL) {
-        sqlite3_progress_handler(s->db, ASK_EVERY_INSTRUCTIONS, on_progress, s);
-    }
     return sql_exec(s, "PRAGMA query_only = ON; PRAGMA trusted_schema = OFF", err);
 }
 
@@ -247,12 +254,11 @@ static const struct store_ops sqlite_ops = {
     .find_deleted = ends_find_deleted,
     .list_finished = ends_list_finished,
     .list_open = ends_list_open,
-    .pack_attempt = attempts_pack,
-    .free_packed = attempts_free_packed,
+    .pack_logs = logs_pack,
+    .free_packed = logs_free,
     .save_attempt = attempts_save,
     .list_wanted = attempts_list_wanted,
     .list_outcomes = attempts_list_outcomes,
-    .list_attempt_ids = attempts_list_ids,
     .list_figures = figures_list,
     .get_log = logs_get,
     .add_event = events_add,
@@ -356,14 +362,21 @@ static int check_folder(const char *path)
     return access(folder, W_OK) < 0 ? -errno : 0;
 }
 
-/* The URI of a file that cannot be written: SQLite could not create the WAL file next to it. */
-static char *immutable_uri(const char *path)
+char *sqlite_uri(const char *path, const char *how)
 {
     struct buf uri = BUF_INIT;
     buf_puts(&uri, "file:");
     buf_put_percent(&uri, path, BUF_ALNUM "/._-");
-    buf_puts(&uri, "?immutable=1");
+    buf_printf(&uri, "?%s", how);
     return buf_take(&uri);
+}
+
+/* In a folder that cannot be written SQLite could not create the WAL file next to it. */
+char *sqlite_reader_uri(const char *path)
+{
+    _cleanup_(freep) char *wal = xasprintf("%s-wal", path);
+    const bool is_still = check_folder(path) < 0 && access(wal, F_OK) < 0;
+    return sqlite_uri(path, is_still ? "immutable=1" : "mode=ro");
 }
 
 static int open_file(struct sqlite_store *s, bool create, struct err *err)
@@ -373,18 +386,11 @@ static int open_file(struct sqlite_store *s, bool create, struct err *err)
     if (folder < 0 && create) {
         return err_set_errno(err, -folder, "store '%s'", s->path);
     }
-    _cleanup_(freep) char *name = xstrdup(s->path);
-    if (folder < 0) { /* results can be read where nothing can be written */
-        _cleanup_(freep) char *wal = xasprintf("%s-wal", s->path);
-        flags = SQLITE_OPEN_READONLY;
-        if (access(wal, F_OK) < 0) {
-            free(name);
-            name = immutable_uri(s->path);
-            flags |= SQLITE_OPEN_URI;
-        }
-    }
-    int rc =
-        sqlite3_open_v2(name, &s->db, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL);
+    /* Results can be read where nothing can be written. */
+    _cleanup_(freep) char *name = folder < 0 ? sqlite_reader_uri(s->path) : xstrdup(s->path);
+    flags = folder < 0 ? SQLITE_OPEN_READONLY : flags;
+    int rc = sqlite3_open_v2(
+        name, &s->db, flags | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL);
     if (rc != SQLITE_OK) {
         return sql_error(s, rc, err);
     }
@@ -405,6 +411,14 @@ static int open_all(struct sqlite_store *s, bool create, struct err *err)
     return r < 0 ? r : schema_prepare(s, err);
 }
 
+struct sqlite_store *sqlite_store_new(const char *path)
+{
+    struct sqlite_store *s = xnew(struct sqlite_store);
+    s->base.ops = &sqlite_ops;
+    s->path = xstrdup_or_null(path);
+    return s;
+}
+
 static int opened(struct sqlite_store *s, int r, struct store **ret)
 {
     if (r < 0) {
@@ -417,8 +431,7 @@ static int opened(struct sqlite_store *s, int r, struct store **ret)
 
 int store_open(const char *url, bool create, struct store **ret, struct err *err)
 {
-    struct sqlite_store *s = xnew(struct sqlite_store);
-    s->base.ops = &sqlite_ops;
+    struct sqlite_store *s = sqlite_store_new(NULL);
     int r = absolute_path(url, create, &s->path, err);
     r = r < 0 ? r : open_all(s, create, err);
     if (r == -ENOSPC && space_release_reserve(s)) { /* to read needs a little, too */
@@ -432,15 +445,13 @@ int store_open(const char *url, bool create, struct store **ret, struct err *err
 int store_open_reader(const char *url, bool (*must_stop)(void *ctx), void *ctx, struct store **ret,
                       struct err *err)
 {
-    struct sqlite_store *s = xnew(struct sqlite_store);
-    s->base.ops = &sqlite_ops;
-    s->must_stop = must_stop;
-    s->stop_ctx = ctx;
+    struct sqlite_store *s = sqlite_store_new(NULL);
     int r = absolute_path(url, false, &s->path, err);
     if (r >= 0) {
         r = sqlite3_open_v2(s->path, &s->db,
                             SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE,
                             NULL);
+        sqlite_stop_when(s, must_stop, ctx);
         r = r == SQLITE_OK ? set_up_reader(s, err) : sql_error(s, r, err);
     }
     return opened(s, r, ret);

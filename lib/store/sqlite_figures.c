@@ -1,6 +1,5 @@
-/* What the records of attempts say (result/trial_figures.h): columns of the attempt, and the array
- * of its replicas in a row of its own, which comparisons do not read. Written with the attempt;
- * what records say does not change. */
+/* The figures of an attempt (result/trial_figures.h), in columns of its row: comparisons read them
+ * without the replicas. Written with the attempt, because what records say does not change. */
 #include "store/sqlite_store.h"
 
 #include <errno.h>
@@ -12,37 +11,10 @@
 /* Column `figures` of attempt; NULL: none could be made. */
 #define VERSION 1
 
-void figures_done(struct packed_figures *f)
+static int write_known(struct sqlite_store *s, const char *uid, const struct attempt_id *id,
+                       const struct trial_figures *f, struct err *err)
 {
-    trial_figures_done(&f->figures);
-    free(f->replicas.data);
-    *f = (struct packed_figures){0};
-}
-
-int figures_pack(const struct attempt_row *row, const struct trial_terms *terms,
-                 struct packed_figures *ret, struct err *err)
-{
-    struct packed_figures f = {.outcome = row->outcome};
-    f.is_known = trial_figures_make(row, terms, &f.figures);
-    const struct buf *raw = &f.figures.replicas;
-    const int r = f.is_known ? blob_pack(raw->data, raw->len, &f.replicas, err) : 0;
-    buf_done(&f.figures.replicas);
-    if (r < 0) {
-        figures_done(&f);
-        return r;
-    }
-    *ret = f;
-    return 0;
-}
-
-int figures_write(struct sqlite_store *s, const char *uid, const struct attempt_id *id,
-                  const struct packed_figures *packed, struct err *err)
-{
-    const struct trial_figures *f = &packed->figures;
     const struct trial_result *t = &f->trial;
-    if (!packed->is_known) {
-        return 0;
-    }
     int r = f->machines == NULL ? 0
                                 : sql_run(s, err,
                                           "INSERT INTO machine (run_uid, facts) VALUES (?, ?) "
@@ -51,7 +23,7 @@ int figures_write(struct sqlite_store *s, const char *uid, const struct attempt_
     if (r < 0) {
         return r;
     }
-    r = sql_run(
+    return sql_run(
         s, err,
         "UPDATE attempt SET figures = ?5, throughput = ?6, unit = ?7, seconds = ?8, missing = ?9, "
         "details = ?10, others_share = ?11, cpus = ?12, time_to_accuracy_s = ?13, "
@@ -64,20 +36,21 @@ int figures_write(struct sqlite_store *s, const char *uid, const struct attempt_
         t->outcome == ATTEMPT_SUCCEEDED ? t->error : NULL, t->details, t->others_share, t->cpus,
         t->to_accuracy.s, t->to_accuracy.best, t->after.accuracy, (int64_t)t->after.state,
         (int64_t)t->evaluations_k, (int64_t)t->evaluations_from, f->machines, f->metrics);
-    return r < 0 ? r
-                 : sql_run(s, err,
-                           "INSERT INTO replica_figures (run_uid, point, trial, attempt, zstd) "
-                           "VALUES (?, ?, ?, ?, ?)",
-                           "siiib", uid, (int64_t)id->point, (int64_t)id->trial,
-                           (int64_t)id->number, packed->replicas.data, packed->replicas.len);
+}
+
+int figures_write(struct sqlite_store *s, const char *uid, const struct attempt_row *row,
+                  const struct trial_terms *terms, struct err *err)
+{
+    struct trial_figures f;
+    if (!trial_figures_make(row, terms, &f)) {
+        return 0;
+    }
+    const int r = write_known(s, uid, &row->id, &f, err);
+    trial_figures_done(&f);
+    return r;
 }
 
 /* ---- and back ---- */
-
-static double real_of(sqlite3_stmt *q, int column)
-{
-    return sqlite3_column_type(q, column) == SQLITE_NULL ? NAN : sqlite3_column_double(q, column);
-}
 
 static char *text_of(sqlite3_stmt *q, int column)
 {
@@ -85,68 +58,52 @@ static char *text_of(sqlite3_stmt *q, int column)
 }
 
 /* From the columns of list_figures. */
-static int read_row(struct sqlite_store *s, sqlite3_stmt *q, bool with_replicas,
-                    store_figures_fn each, void *ctx, struct err *err)
+static int read_row(struct sqlite_store *s, sqlite3_stmt *q, store_figures_fn each, void *ctx,
+                    struct err *err)
 {
     struct attempt_id id;
     int r = sql_attempt_id(s, q, 0, &id, err);
+    r = r < 0 ? r : sql_check(s, q, 4, "p---rrrrr-cc", err);
     if (r < 0) {
         return r;
     }
     const int64_t after = sqlite3_column_int64(q, 13);
     struct trial_figures f = {
-        .trial = {.throughput = real_of(q, 4),
+        .trial = {.throughput = sql_real(q, 4),
                   .unit = text_of(q, 5),
                   .error = text_of(q, 6),
                   .details = text_of(q, 7),
-                  .others_share = real_of(q, 8),
-                  .cpus = real_of(q, 9),
-                  .to_accuracy = {.s = real_of(q, 10), .best = real_of(q, 11)},
+                  .others_share = sql_real(q, 8),
+                  .cpus = sql_real(q, 9),
+                  .to_accuracy = {.s = sql_real(q, 10), .best = sql_real(q, 11)},
                   .after = {(enum after_state)(after >= 0 && after < AFTER_STATE_COUNT
                                                    ? after
                                                    : AFTER_STATE_COUNT),
-                            real_of(q, 12)},
+                            sql_real(q, 12)},
                   .evaluations_k = (uint32_t)sqlite3_column_int64(q, 14),
                   .evaluations_from = (uint32_t)sqlite3_column_int64(q, 15)},
         .machines = text_of(q, 16),
         .metrics = text_of(q, 17),
     };
-    if (sqlite3_column_int64(q, 3) != VERSION ||
-        (with_replicas && sqlite3_column_type(q, 18) == SQLITE_NULL)) {
-        return err_set(err, ENOENT, "store '%s': an attempt has no figures", s->path);
-    }
-    char *replicas = NULL;
-    size_t len = 0;
-    if (with_replicas) {
-        r = blob_unpack(s, q, 18, "the figures of an attempt", &replicas, &len, err);
-        f.replicas = (struct buf){.data = replicas, .len = len};
-    }
-    r = r < 0 ? r : each(ctx, &id, &f);
-    free(replicas);
-    return r;
+    return sqlite3_column_int64(q, 3) != VERSION
+               ? err_set(err, ENOENT, "store '%s': an attempt has no figures", s->path)
+               : each(ctx, &id, &f);
 }
 
-#define COLUMNS                                                                                    \
-    "SELECT a.point, a.trial, a.attempt, figures, throughput, unit, missing, details, "            \
-    "others_share, cpus, time_to_accuracy_s, best_accuracy, accuracy_after, after_state, "         \
-    "evaluations_k, evaluations_from, m.facts, a.metrics"
-#define OF_RUN                                                                                     \
-    " LEFT JOIN machine m ON m.id = a.machine WHERE a.run_uid = ? ORDER BY a.point, a.trial, "     \
-    "a.attempt"
-
-int figures_list(struct store *base, const char *uid, bool with_replicas, store_figures_fn each,
-                 void *ctx, struct err *err)
+int figures_list(struct store *base, const char *uid, store_figures_fn each, void *ctx,
+                 struct err *err)
 {
     struct sqlite_store *s = sqlite_store_of(base);
     _cleanup_(sql_finalizep) sqlite3_stmt *q = NULL;
-    int r = sql_prepare(s, &q, err,
-                        with_replicas ? COLUMNS ", f.zstd FROM attempt a LEFT JOIN "
-                                                "replica_figures f USING (run_uid, point, trial, "
-                                                "attempt)" OF_RUN
-                                      : COLUMNS " FROM attempt a" OF_RUN,
-                        "s", uid);
+    int r = sql_prepare(
+        s, &q, err,
+        "SELECT point, trial, attempt, figures, throughput, unit, missing, details, others_share, "
+        "cpus, time_to_accuracy_s, best_accuracy, accuracy_after, after_state, evaluations_k, "
+        "evaluations_from, m.facts, metrics FROM attempt a LEFT JOIN machine m ON m.id = a.machine "
+        "WHERE a.run_uid = ? ORDER BY point, trial, attempt",
+        "s", uid);
     while (r >= 0 && (r = sql_step(s, q, err)) > 0) {
-        r = read_row(s, q, with_replicas, each, ctx, err);
+        r = read_row(s, q, each, ctx, err);
     }
     return r;
 }

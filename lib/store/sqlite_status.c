@@ -75,7 +75,8 @@ int status_read(struct sqlite_store *s, sqlite3_stmt *q, int first, struct run_s
     const char *message = (const char *)sqlite3_column_text(q, first + 2);
     (void)snprintf(st.reason, sizeof(st.reason), "%s", reason == NULL ? "" : reason);
     (void)snprintf(st.message, sizeof(st.message), "%s", message == NULL ? "" : message);
-    int r = sql_u32(s, q, first + 3, &st.trials_done, err);
+    int r = sql_check(s, q, first + 9, "fcc", err);
+    r = r < 0 ? r : sql_u32(s, q, first + 3, &st.trials_done, err);
     if (r < 0 || (r = sql_u32(s, q, first + 4, &st.trials_failed, err)) < 0 ||
         (r = sql_u32(s, q, first + 5, &st.trials_total, err)) < 0) {
         return r;
@@ -113,7 +114,7 @@ int events_list(struct store *base, const char *uid, struct event_row **ret, siz
                         "SELECT unix_ms, warning, reason, note FROM event WHERE run_uid = ? "
                         "ORDER BY id",
                         "s", uid);
-    while (r >= 0 && (r = sql_step(s, q, err)) > 0) {
+    while (r >= 0 && (r = sql_step(s, q, err)) > 0 && (r = sql_check(s, q, 0, "cf", err)) >= 0) {
         *vec_push(&rows) = (struct event_row){
             .unix_ms = sqlite3_column_int64(q, 0),
             .type = sqlite3_column_int64(q, 1) != 0 ? EVENT_WARNING : EVENT_NORMAL,

@@ -4,10 +4,10 @@
  *   sqlite_status.c    the columns of a run's status, and its events
  *   sqlite_ends.c      what is left of a run that has ended
  *   sqlite_space.c     a disk that is full: the reserve for deletions
- *   sqlite_attempts.c  attempts, with their replicas
+ *   sqlite_attempts.c  attempts
+ *   sqlite_replicas.c  their replicas, a row each
  *   sqlite_logs.c      the logs of an attempt, compressed
- *   sqlite_blobs.c     columns that are compressed
- *   sqlite_figures.c   what the records of attempts say
+ *   sqlite_figures.c   the figures of attempts
  *   schema.c           the tables (schema.sql)
  *   sql.c              statements, transactions, SQLite's codes as errors that name the file
  *   claim.c            the right to drive a run: a lock file that dies with the process
@@ -20,7 +20,6 @@
 
 #include "base/err.h"
 #include "base/vec.h"
-#include "result/trial_figures.h"
 #include "store/store.h"
 
 struct claim {
@@ -57,6 +56,8 @@ struct sqlite_store {
     sqlite3 *db;
     char *path; /* absolute, owned */
     VEC(struct claim) claims;
+    bool is_file;          /* run_file.c: of a run alone, without a name in errors */
+    bool is_exported;      /* such a file, opened as a store: it is only read */
     bool is_writing;       /* from sql_begin to sql_end */
     bool is_outer;         /* from sql_begin_all to sql_end_all: those two do nothing */
     bool is_full;          /* no write has succeeded since one found the disk full */
@@ -69,6 +70,14 @@ struct sqlite_store {
     struct ZSTD_DCtx_s
         *unpacker; /* made when it is needed first: most of the time of a small blob; owned */
     struct log_cache logs;
+    sqlite3_stmt *insert_replica, *select_replicas, *select_attempts; /* NULL until needed first */
+    struct environment_cache {                                        /* read last */
+        struct {
+            int64_t id;
+            json_t *facts; /* owned; NULL: empty */
+        } list[8];
+        size_t next; /* is replaced */
+    } environments;
 };
 
 static inline struct sqlite_store *sqlite_store_of(struct store *s)
@@ -78,6 +87,17 @@ static inline struct sqlite_store *sqlite_store_of(struct store *s)
 
 /* Declares a function as an operation of store.h, which says what it does. */
 #define STORE_OP(name) __typeof__(*((struct store_ops *)NULL)->name)
+
+/* --- sqlite.c --- */
+
+/* Without a file; the path may be NULL. store_close frees it. */
+struct sqlite_store *sqlite_store_new(const char *path);
+/* What is open reads no more once that says true (store_open_reader). NULL: it always reads. */
+void sqlite_stop_when(struct sqlite_store *s, bool (*must_stop)(void *ctx), void *ctx);
+/* The path as SQLite's URI, with "mode=ro" or the like. Owned. */
+char *sqlite_uri(const char *path, const char *how);
+/* That of a store which is only read. Owned. */
+char *sqlite_reader_uri(const char *path);
 
 /* --- sql.c --- */
 
@@ -91,6 +111,10 @@ int sql_exec(struct sqlite_store *s, const char *sql, struct err *err);
  * b `const void *` and size_t, r double (NaN: null). */
 int sql_prepare(struct sqlite_store *s, sqlite3_stmt **ret, struct err *err, const char *sql,
                 const char *types, ...);
+/* Binds anew what is prepared. Texts must live until it is at rest: that ends its run, whether or
+ * not there are more rows. */
+int sql_bind(struct sqlite_store *s, sqlite3_stmt *stmt, struct err *err, const char *types, ...);
+void sql_rest(sqlite3_stmt *stmt);
 /* 1: a row; 0: no more. */
 int sql_step(struct sqlite_store *s, sqlite3_stmt *stmt, struct err *err);
 /* Prepares, binds, runs to the end. Returns the number of changed rows. */
@@ -107,8 +131,14 @@ int sql_get_int(struct sqlite_store *s, int64_t *ret, struct err *err, const cha
 
 /* A column as an owned string; NULL for null. */
 char *sql_text_dup(sqlite3_stmt *stmt, int column);
+double sql_real(sqlite3_stmt *stmt, int column); /* NaN for null */
 /* -EBADMSG unless 0 <= value <= UINT32_MAX. */
 int sql_u32(struct sqlite_store *s, sqlite3_stmt *stmt, int column, uint32_t *ret, struct err *err);
+/* -EBADMSG, naming the column, unless those from `first` on have values of their types, a letter
+ * each: f 0 or 1, c 0 or more, i of 32 bits, r finite, p finite and above 0, t UTF-8; any other:
+ * anything. NULL is of each type. */
+int sql_check(struct sqlite_store *s, sqlite3_stmt *stmt, int first, const char *types,
+              struct err *err);
 /* Point, trial and attempt, from column `first` on. */
 int sql_attempt_id(struct sqlite_store *s, sqlite3_stmt *stmt, int first, struct attempt_id *ret,
                    struct err *err);
@@ -140,8 +170,12 @@ static inline void sql_finalizep(sqlite3_stmt **stmt)
 
 /* --- schema.c --- */
 
-#define SCHEMA_VERSION 15
+#define SCHEMA_VERSION 17
+/* Marks a SQLite file as a benchd store: "bnch". */
+#define SCHEMA_APPLICATION 1651401576
 extern const char schema_sql[];
+/* The tables of an empty file. */
+int schema_create(struct sqlite_store *s, struct err *err);
 /* Gives a new file its tables; refuses one of another SCHEMA_VERSION, and other programs' files. */
 int schema_prepare(struct sqlite_store *s, struct err *err);
 
@@ -184,52 +218,43 @@ void space_after_deletion(struct sqlite_store *s);
 
 /* --- sqlite_attempts.c --- */
 
-STORE_OP(pack_attempt) attempts_pack;
-STORE_OP(free_packed) attempts_free_packed;
 STORE_OP(save_attempt) attempts_save;
 STORE_OP(list_wanted) attempts_list_wanted;
 STORE_OP(list_outcomes) attempts_list_outcomes;
-STORE_OP(list_attempt_ids) attempts_list_ids;
 
-/* --- sqlite_blobs.c --- */
+/* --- sqlite_replicas.c --- */
 
-#define BLOB_MAX_BYTES ((size_t)1 << 30) /* of a log, or of an attempt's replicas, not compressed */
-/* As one frame, with a checksum, so that a byte that changes is an error and no other figure. */
-int blob_pack(const void *data, size_t len, struct packed *ret, struct err *err);
-/* A column, uncompressed, owned, with a NUL after it; `what` it is, for the error. */
-int blob_unpack(struct sqlite_store *s, sqlite3_stmt *q, int column, const char *what, char **ret,
-                size_t *ret_len, struct err *err);
+int replicas_insert(struct sqlite_store *s, const char *uid, const struct attempt_row *row,
+                    struct err *err);
+/* From and to which point, trial and number. */
+struct attempt_range {
+    int64_t low[3], high[3];
+};
+/* Adds their replicas to all attempts of the range, which `rows` has by point, trial and number. */
+int replicas_read(struct sqlite_store *s, const char *uid, const struct attempt_range *range,
+                  struct attempt_row *rows, size_t n, struct err *err);
+void replicas_finalize(struct sqlite_store *s);
 
-/* --- log_rows.c, pure --- */
+/* --- sqlite_logs.c --- */
 
-/* Little-endian, as replica_pack.c writes them, too. */
-void number_write(struct buf *out, uint64_t value, size_t n_bytes);
-uint64_t number_read(const void *at, size_t n_bytes);
-
-/* By the name of the role, then by index: for qsort of pointers to what begins with its replica_id.
- * Packs of replicas have this order, too. */
-int rows_compare(const void *a, const void *b);
-
+/* A shared row; these three are pure. */
 void log_row_done(struct log_row *row);
-
 void log_row_write(const struct log_piece *pieces, size_t n, struct buf *out);
 /* Takes the bytes, with 0. -EBADMSG: they are no row. */
 int log_row_read(char *bytes_take, size_t len, struct log_row *ret, struct err *err);
-
-/* --- sqlite_logs.c --- */
 
 /* A row: the logs of one or more replicas of a role, of which this is the first. */
 struct packed_log {
     enum role role;
     uint32_t index;
-    bool is_shared; /* log_rows.c; else the bytes of one log */
+    bool is_shared; /* else the bytes of one log */
     struct packed zstd;
 };
 struct packed_logs {
     VEC(struct packed_log) rows;
 };
-void logs_done(struct packed_logs *logs);
-int logs_pack(const struct replica_log *logs, size_t n, struct packed_logs *ret, struct err *err);
+STORE_OP(pack_logs) logs_pack;
+STORE_OP(free_packed) logs_free;
 int logs_insert(struct sqlite_store *s, const char *uid, const struct attempt_id *id,
                 const struct packed_logs *logs, struct err *err);
 STORE_OP(get_log) logs_get;
@@ -237,18 +262,8 @@ void log_cache_done(struct log_cache *cache);
 
 /* --- sqlite_figures.c --- */
 
-/* Of a row with this outcome; what else its verdict says is not in them. */
-struct packed_figures {
-    enum attempt_outcome outcome;
-    bool is_known;                /* else nothing is written */
-    struct trial_figures figures; /* without its replicas, which are compressed */
-    struct packed replicas;
-};
-void figures_done(struct packed_figures *f);
-int figures_pack(const struct attempt_row *row, const struct trial_terms *terms,
-                 struct packed_figures *ret, struct err *err);
-int figures_write(struct sqlite_store *s, const char *uid, const struct attempt_id *id,
-                  const struct packed_figures *packed, struct err *err);
+int figures_write(struct sqlite_store *s, const char *uid, const struct attempt_row *row,
+                  const struct trial_terms *terms, struct err *err);
 STORE_OP(list_figures) figures_list;
 
 /* --- sqlite_ends.c --- */
@@ -267,10 +282,3 @@ STORE_OP(claim_run) claim_take;
 STORE_OP(probe_run) claim_probe;
 STORE_OP(release_run) claim_release;
 void claim_release_all(struct sqlite_store *s);
-
-/* replica_pack.c, which says how the bytes are made; pure. */
-/* -ENOTRECOVERABLE: a replica is there twice. */
-int replica_pack(const struct attempt_row *row, struct buf *out, struct err *err);
-/* Adds them to row->replicas, as those of row->id. -EBADMSG: the text says what is wrong; nothing
- * is added. */
-int replica_unpack(const void *data, size_t len, struct attempt_row *row, struct err *err);

@@ -54,7 +54,7 @@ struct replica_log {
     size_t len;
 };
 
-struct packed_attempt; /* the store's own form */
+struct packed_logs; /* the store's own form */
 
 /* Something that happened during a run, for people; no decision depends on it. */
 struct event_row {
@@ -134,19 +134,18 @@ struct store_ops {
     int (*list_open)(struct store *s, const char *ns, int64_t from_unix_ms, struct texts *ret,
                      struct err *err);
 
-    /* Makes and compresses what save_attempt writes of an attempt: it reads no store, and any
-     * thread may do it. *ret is for free_packed, which takes NULL too. */
-    int (*pack_attempt)(const struct attempt_row *row, const struct trial_terms *terms,
-                        const struct replica_log *logs, size_t n_logs, struct packed_attempt **ret,
-                        struct err *err);
-    void (*free_packed)(struct packed_attempt *p);
+    /* Compresses the logs of an attempt: it reads no store, and any thread may do it. *ret is for
+     * free_packed, which takes NULL too. */
+    int (*pack_logs)(const struct replica_log *logs, size_t n, struct packed_logs **ret,
+                     struct err *err);
+    void (*free_packed)(struct packed_logs *p);
     /* One transaction: the row, its replicas, what they say, and their logs; a simulated one makes
-     * the run so. `terms` are those of its point. `packed` is of these replicas and logs; NULL: it
-     * packs them itself. Idempotent: the same (run, point, trial, attempt) again is 0 and changes
+     * the run so. `terms` are those of its point. `packed` is of these logs; NULL: it packs them
+     * itself. Idempotent: the same (run, point, trial, attempt) again is 0 and changes
      * nothing. */
     int (*save_attempt)(struct store *s, const char *uid, const struct attempt_row *row,
                         const struct trial_terms *terms, const struct replica_log *logs,
-                        size_t n_logs, const struct packed_attempt *packed, struct err *err);
+                        size_t n_logs, const struct packed_logs *packed, struct err *err);
     /* Those that match, ordered by point, trial, attempt: it reads no others. `*ret` and its rows
      * are the caller's. */
     int (*list_wanted)(struct store *s, const char *uid, const struct attempt_wanted *wanted,
@@ -155,13 +154,10 @@ struct store_ops {
      * not read the replicas. */
     int (*list_outcomes)(struct store *s, const char *uid, struct attempt_row **ret, size_t *ret_n,
                          struct err *err);
-    /* Their ids alone, in the same order; `*ret` is the caller's. */
-    int (*list_attempt_ids)(struct store *s, const char *uid, struct attempt_id **ret,
-                            size_t *ret_n, struct err *err);
-    /* Of all attempts in the order of list_outcomes; their array of replicas only if asked for.
-     * -ENOENT: one of them has none, as it could not be read when it got them. */
-    int (*list_figures)(struct store *s, const char *uid, bool with_replicas, store_figures_fn each,
-                        void *ctx, struct err *err);
+    /* Of all attempts in the order of list_outcomes. -ENOENT: one of them has none, as it could not
+     * be read when it got them. */
+    int (*list_figures)(struct store *s, const char *uid, store_figures_fn each, void *ctx,
+                        struct err *err);
     /* Uncompressed, owned; -ENOENT. */
     int (*get_log)(struct store *s, const char *uid, const struct replica_id *id, char **ret,
                    size_t *ret_len, struct err *err);
@@ -190,8 +186,8 @@ struct store_ops {
      * call waits for 10 s. */
     void (*wait_at_most)(struct store *s, int64_t ms);
 
-    /* Calls between these two see one state of the store, whatever others write in between. A
-     * reader only; may be NULL. */
+    /* Calls between these two see one state of the store, whatever others write in between; they
+     * only read. close ends it, too. */
     int (*begin_read)(struct store *s, struct err *err);
     void (*end_read)(struct store *s);
 

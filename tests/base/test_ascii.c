@@ -3,7 +3,7 @@
 
 #include <limits.h>
 
-#include "base/ascii.h"
+#include "base/str.h"
 
 #define SMALL "abcdefghijklmnopqrstuvwxyz"
 #define CAPITAL "ABCDEFGHIJKLMNOPQRSTUVWXYZ"

@@ -3,8 +3,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <unistd.h>
 
-#include "base/fd.h"
+#include "base/mem.h"
 
 static bool is_open(int fd)
 {

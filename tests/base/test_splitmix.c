@@ -28,3 +28,16 @@ TEST(below_reaches_each_number_and_no_other)
         }
     }
 }
+
+TEST(below_without_a_division_gives_the_same_numbers)
+{
+    static const uint32_t large[] = {65536, 65537, 1u << 31, (1u << 31) + 1, UINT32_MAX};
+    uint64_t seed = 7, same = 7;
+    for (uint32_t i = 1; i < 1000 + N_ROWS(large); i++) {
+        const uint32_t n = i < 1000 ? i : large[i - 1000];
+        for (int k = 0; k < 200; k++) {
+            const uint32_t x = splitmix_below(&seed, n);
+            assert_int_equal(splitmix_below_by(&same, n, UINT64_MAX / n), x);
+        }
+    }
+}

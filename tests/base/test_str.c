@@ -4,7 +4,7 @@
 
 #include "base/clock.h"
 #include "base/str.h"
-#include "base/str_list.h"
+#include "base/texts.h"
 
 #include <errno.h>
 

@@ -2,7 +2,7 @@
  * and as a terminal may show it. */
 #include "tests/test.h"
 #include "base/buf.h"
-#include "base/text.h"
+#include "base/str.h"
 
 TEST(fits_its_field)
 {

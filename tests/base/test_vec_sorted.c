@@ -1,6 +1,6 @@
 /* Vectors whose items have an order. */
 #include "tests/test.h"
-#include "base/vec_sorted.h"
+#include "base/vec.h"
 
 TEST(items_are_found_inserted_and_removed)
 {

@@ -1,6 +1,6 @@
 /* Walks over a vector or an array. */
 #include "tests/test.h"
-#include "base/vec_walk.h"
+#include "base/vec.h"
 
 static const int numbers[] = {4, 7, 9};
 

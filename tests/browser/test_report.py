@@ -44,9 +44,6 @@ class Page(cli.CliCase):
                 self.assertEqual(browser.complaints(), [])
                 self.assertEqual(browser.requests(), [url])
                 self.assertEqual(browser.value(LOOK), [])
-                # Paper has no definition to save, and says where it is.
-                shown = browser.value("['p.screen', 'p.printed'].map(e => getComputedStyle(document.querySelector(e)).display).join()")
-                self.assertEqual(shown, "none,block" if how.get("printed") else "block,none")
         for width in WIDTHS:
             with self.subTest(width=width):
                 browser.show(url, width=width)
@@ -116,40 +113,14 @@ class Page(cli.CliCase):
             self.assertEqual(browser.value("document.querySelector('.tip').getAttribute('role')"), "status")
             browser.key("Escape")
             self.assertEqual(browser.value(TIP), "")
-            # Each chart is reached by the Tab key, and rows and steps are said, too.
-            for title, first in (("Spread of trials", "1 trainer"), ("step consists of", "1 trainer"),
-                                 ("trainer/0 of trial", "step 1: ")):
+            # Each chart is reached by the Tab key, and rows are said, too.
+            for title, first in (("step consists of", "1 trainer"),):
                 with self.subTest(title):
                     browser.value(f"[...document.querySelectorAll('.chart')].find(e => e.getAttribute('aria-label').includes('{title}')).focus()")
                     browser.key("ArrowRight")
                     self.assertIn(first, browser.value(TIP))
                     browser.screenshot(PICTURES / f"report-keyboard-{title.split('/')[0].split()[0]}.png")
             self.assertEqual(browser.complaints(), [])
-
-    def test_a_figure_leads_to_its_lines(self):
-        """Without a script, what the lines of a point's logs were taken for is shown when one of its figures is clicked, and nothing else."""
-        logs = []
-        for batch in (32, 64):
-            log = self.folder / f"{batch}.log"
-            log.write_text("".join(f"2026-03-01 10:00:{i:02},000 step {i} {batch} images/sec\n" for i in range(1, 40)), encoding="utf-8")
-            logs.append(f"workers=1,batch_size={batch}:{log}")
-        run = json.loads(self.ctl("import", "--rules", "torch-ddp", "--store", self.store, *logs, "-o", "json").stdout)["run"]
-        self.ctl("report", run, "--store", self.store, "--file", "page.html")
-        shown = "[...document.querySelectorAll('.linked')].filter(e => e.getClientRects().length).map(e => e.innerText).join('|')"
-        with Chromium() as browser:
-            url = f"file://{self.folder}/page.html"
-            browser.call("Emulation.setScriptExecutionDisabled", value=True)
-            browser.show(url)
-            browser.call("Emulation.setScriptExecutionDisabled", value=False)
-            self.assertEqual(browser.value(shown), "")
-            at = self.places(browser, "td a[href='#lines-1']")
-            self.assertEqual(len(at), 1)
-            browser.click(*at[0])
-            self.assertRegex(browser.value(shown), r"(?s)^Lines of the logs of point 1 [^|]*11-39\s+Step\s+29\s+64\n[^|]*64 samples/s, by the pace of its lines 64: Agrees")
-            top = browser.value("document.querySelector('.linked:target').getBoundingClientRect().top")
-            self.assertTrue(0 <= top < 900, top)
-            browser.screenshot(PICTURES / "report-lines.png")
-            self.assertEqual((browser.complaints(), browser.value(LOOK)), ([], []))
 
     def test_without_scripts(self):
         """The charts are whole, and each mark says what it is."""

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "tests/test.h"
-#include "compare/compare.h"
+#include "compare/comparison.h"
 #include "result_fixture.h"
 
 FREEP(comparison_free, struct comparison)

@@ -1,6 +1,6 @@
 /* One run, compared by an axis of its sweep. */
 #include "tests/test.h"
-#include "compare/compare_axis.h"
+#include "compare/comparison.h"
 
 #include <math.h>
 
@@ -265,7 +265,7 @@ TEST(refusals)
         const char *sweep, *more, *axis, *message;
         bool simulated, measured;
     } rows[] = {
-        {GRID, "", "image", "did not sweep 'image'; it swept pservers, trainers", false, true},
+        {GRID, "", "image", "has no axis 'image'; it has system", false, true},
         {GRID, "", "system",
          "'system' must have two values in run/demo-7k3fq (it has 1: benchworker)", false, true},
         {"{grid: {pservers: [1, 2, 4], trainers: [1]}}", "", "pservers",

@@ -1,7 +1,7 @@
 /* Two runs on a machine that was not equally busy: what it may explain is no verdict, and what it
  * does not stays one. */
 #include "tests/test.h"
-#include "compare/compare_history.h"
+#include "compare/compare_parts.h"
 
 #include <math.h>
 

@@ -1,5 +1,5 @@
 #include "tests/test.h"
-#include "compare/compare_history.h"
+#include "compare/compare_parts.h"
 
 #include "compare_fixture.h"
 

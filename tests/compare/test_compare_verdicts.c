@@ -1,5 +1,5 @@
 #include "tests/test.h"
-#include "compare/compare.h"
+#include "compare/comparison.h"
 
 #include <math.h>
 

@@ -6,6 +6,24 @@
 
 #include "compare_fixture.h"
 
+/* Of runs whose results are there, the oldest first, as cmd_history.c makes it. */
+static void history_of(struct run_history *h, const struct result *const *runs, size_t n,
+                       const uint32_t *point)
+{
+    _cleanup_(freep) const struct result **taken = xnew_array(const struct result *, n);
+    run_history_begin(h, runs[n - 1], point);
+    for (size_t i = 0; i < n; i++) {
+        const struct run_def *def = runs[i]->def;
+        taken[h->entries.len] = runs[i]; /* the next one's place, if it is left out */
+        run_history_add(
+            h, &(struct run_history_run){def->name, def->uid, def->created_unix_ms, runs[i]});
+    }
+    run_history_end(h);
+    vec_each (struct run_history_change, change, &h->changes) {
+        run_history_explain(change, taken[change->at - 1], taken[change->at]);
+    }
+}
+
 /* Points of 60 and 90 samples/s in batches of 10, times a factor: of one point its figure, of both
  * the geometric mean. */
 static void check_figures(const char *measure, const char *unit, double one, double both)
@@ -26,7 +44,7 @@ static void check_figures(const char *measure, const char *unit, double one, dou
     for (int i = 0; i < 2; i++) {
         const double figure = i == 0 ? both : one;
         _cleanup_(run_history_done) struct run_history h;
-        run_history_init(&h, history.list, FIXTURE_HISTORY, i == 0 ? NULL : &second);
+        history_of(&h, history.list, FIXTURE_HISTORY, i == 0 ? NULL : &second);
         assert_string_equal(h.unit, unit);
         assert_int_equal(h.entries.len, FIXTURE_HISTORY);
         for (size_t k = 0; k < h.entries.len; k++) {
@@ -75,7 +93,7 @@ TEST(a_change_is_found_and_explained)
     make_run(&empty, "empty", 3, (const double[]){40, 70, 120, 0}, 0);
     list[2 * FIXTURE_HISTORY] = empty.result;
     struct run_history h;
-    run_history_init(&h, list, N_ROWS(list), NULL);
+    history_of(&h, list, N_ROWS(list), NULL);
     assert_int_equal(h.entries.len, 20);
     assert_int_equal(h.skipped.len, 1);
     assert_string_equal(h.skipped.items[0], "empty");

@@ -52,7 +52,8 @@ TEST(values_by_key)
         print_message("# row '%s'\n", rows[i].name);
         json_auto_t *environment = environment_parse(rows[i].text);
         for (size_t k = 0; k < N_ROWS(keys); k++) {
-            _cleanup_(freep) char *any = environment_any_text(environment, keys[k]);
+            _cleanup_(freep) char *any =
+                environment_value_text(json_object_get(environment, keys[k]));
             assert_text(any, rows[i].all[k]);
             assert_text(environment_text(environment, keys[k]), rows[i].strings[k]);
         }

@@ -6,7 +6,7 @@
 #include <math.h>
 
 #include "base/splitmix.h"
-#include "core/record.h"
+#include "summary_fixture.h"
 
 TEST(some_are_refused)
 {
@@ -136,7 +136,7 @@ TEST(a_summary_brings_them_back)
         }
         const struct summary s = {.samples = 1, .duration_ns = 1, .evaluations = &e};
         _cleanup_(buf_done) struct buf line = BUF_INIT;
-        record_write_summary(&line, &who, &s, step_ns, N_ROWS(step_ns));
+        write_summary(&line, &who, &s, step_ns, N_ROWS(step_ns));
         assert_true(line.len <= SUMMARY_MAX_BYTES);
         _cleanup_(record_done) struct record r;
         assert_int_equal(record_read(line.data, line.len, &r, NULL), 1);
@@ -149,7 +149,7 @@ TEST(a_summary_brings_them_back)
         for (uint32_t i = 0; i < e.n; i++) {
             has_loss = has_loss || e.list[i].loss_ppm != EVALUATION_UNKNOWN;
         }
-        assert_int_equal(r.summary.n_series,
+        assert_int_equal(r.summary.series.n,
                          has_loss ? SUMMARY_MAX_SERIES_LOSSES : SUMMARY_MAX_SERIES_EVALUATED);
     }
 }

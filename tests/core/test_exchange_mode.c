@@ -1,7 +1,7 @@
-/* The modes of an exchange, core/exchange_mode.h: texts, what cannot be together, and
+/* The modes of an exchange, core/exchange_kind.h: texts, what cannot be together, and
  * which steps end in one. */
 #include "tests/test.h"
-#include "core/exchange_mode.h"
+#include "core/exchange_kind.h"
 
 TEST(texts_and_back)
 {

@@ -1,6 +1,5 @@
 /* Fields of documents between our own programs: what is read, and how a wrong one is named. */
 #include "tests/test.h"
-#include "core/fact_texts.h"
 #include "core/json_field.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* What makes a trial invalid: on either side of each bound. */
 #include "tests/test.h"
-#include "core/noise_rule.h"
+#include "core/summary.h"
 
 TEST(rule)
 {

@@ -6,6 +6,7 @@
 
 #include "../golden.h"
 #include "record_fixture.h"
+#include "summary_fixture.h"
 
 static struct summary golden_summary(void)
 {
@@ -34,7 +35,7 @@ TEST(golden_summary_is_what_is_written)
     _cleanup_(freep) char *text = golden_read("docs/contracts/golden/summary.json");
     struct summary s = golden_summary();
     _cleanup_(buf_done) struct buf out = BUF_INIT;
-    record_write_summary(&out, &trainer_1, &s, golden_steps_ns, 8);
+    write_summary(&out, &trainer_1, &s, golden_steps_ns, 8);
     assert_string_equal(buf_cstr(&out), text);
 
     _cleanup_(record_done) struct record r;
@@ -47,12 +48,13 @@ TEST(golden_summary_is_what_is_written)
     assert_true(r.summary.loss_first == 2.375);
     assert_int_equal(r.summary.max_rss_bytes, 734003200);
     assert_int_equal(r.summary.cpu_ns, 3104000000);
-    assert_int_equal(r.summary.series_k, 1);
-    assert_int_equal(r.summary.n_series, 8);
+    assert_int_equal(r.summary.series.k, 1);
+    assert_int_equal(r.summary.series.n, 8);
+    _cleanup_(freep) double *us = series_decode(&r.summary.series);
     for (int i = 0; i < 8; i++) {
         double expected = (double)golden_steps_ns[i] / 1e3;
-        if (fabs(r.summary.series_us[i] / expected - 1) > 0.0002) {
-            fail_msg("step %d: expected %.3f us, got %.3f", i, expected, r.summary.series_us[i]);
+        if (fabs(us[i] / expected - 1) > 0.0002) {
+            fail_msg("step %d: expected %.3f us, got %.3f", i, expected, us[i]);
         }
     }
 }
@@ -82,14 +84,15 @@ TEST(series_is_small_and_exact_enough)
         }
         struct summary s = golden_summary();
         _cleanup_(buf_done) struct buf out = BUF_INIT;
-        record_write_summary(&out, &trainer_1, &s, ns, rows[i].n);
+        write_summary(&out, &trainer_1, &s, ns, rows[i].n);
         assert_true(out.len <= SUMMARY_MAX_BYTES);
         _cleanup_(record_done) struct record r;
         read_ok(out.data, out.len, &r);
-        assert_int_equal(r.summary.series_k, rows[i].k);
-        assert_int_equal(r.summary.n_series, rows[i].n_series);
+        assert_int_equal(r.summary.series.k, rows[i].k);
+        assert_int_equal(r.summary.series.n, rows[i].n_series);
+        _cleanup_(freep) double *us = series_decode(&r.summary.series);
         double worst = 0;
-        for (size_t e = 0; e < r.summary.n_series; e++) {
+        for (size_t e = 0; e < r.summary.series.n; e++) {
             double sum = 0;
             size_t first = e * rows[i].k, last = first + rows[i].k;
             last = last > rows[i].n ? rows[i].n : last;
@@ -97,7 +100,7 @@ TEST(series_is_small_and_exact_enough)
                 sum += (double)ns[j];
             }
             double mean_us = sum / (double)(last - first) / 1e3;
-            worst = fmax(worst, fabs(r.summary.series_us[e] / mean_us - 1));
+            worst = fmax(worst, fabs(us[e] / mean_us - 1));
         }
         print_message("# worst relative error %.7f, %zu bytes\n", worst, out.len);
         assert_true(worst <= 0.0002);
@@ -109,12 +112,13 @@ TEST(series_saturates)
     int64_t ns[2] = {1, INT64_MAX};
     struct summary s = golden_summary();
     _cleanup_(buf_done) struct buf out = BUF_INIT;
-    record_write_summary(&out, &trainer_1, &s, ns, 2);
+    write_summary(&out, &trainer_1, &s, ns, 2);
     _cleanup_(record_done) struct record r;
     read_ok(out.data, out.len, &r);
-    assert_true(fabs(r.summary.series_us[0] / 0.001 - 1) <= 0.0002);
+    _cleanup_(freep) double *us = series_decode(&r.summary.series);
+    assert_true(fabs(us[0] / 0.001 - 1) <= 0.0002);
     /* min is round(2048*log2(0.001)) = -20410; cut at 65535 above it. */
-    assert_true(fabs(r.summary.series_us[1] / exp2((65535 - 20410) / 2048.0) - 1) < 1e-12);
+    assert_true(fabs(us[1] / exp2((65535 - 20410) / 2048.0) - 1) < 1e-12);
 }
 
 /* A server alone sees staleness and who came last; a worker alone has a transport and probes. */
@@ -182,7 +186,7 @@ TEST(worst_numbers_fit_the_termination_message)
             metrics_set(&s.metrics, name, -2.2250738585072014e-308);
         }
         _cleanup_(buf_done) struct buf out = BUF_INIT;
-        record_write_summary(&out, &who, &s, ns, n);
+        write_summary(&out, &who, &s, ns, n);
         print_message("# %zu steps: %zu bytes\n", n, out.len);
         assert_true(out.len <= SUMMARY_MAX_BYTES);
         _cleanup_(record_done) struct record r;
@@ -200,58 +204,30 @@ TEST(worst_numbers_fit_the_termination_message)
     }
 }
 
-/* A launcher puts what it saw into a summary; all else stays as the replica wrote it. */
+/* A launcher adds what it measured to a copy: what a replica wrote stays as it is. */
 TEST(what_a_launcher_saw)
 {
-    const struct record_who who = {ROLE_TRAINER, 3, 1};
     const int64_t step_ns[] = {1000000, 2000000, 3000000};
-    const struct summary s = {.samples = 96,
-                              .duration_ns = 6000000,
-                              .steps = 3,
-                              .loss_first = 0.1,
-                              .loss_last = 2.3e-7,
-                              .noise = {.busy_ns = 9, .steal_ns = 1}};
-    const struct noise noise = {{7, 0}, {8, 9}, 50, 5, .by_launcher = true};
-    struct metrics metrics = {0};
-    metrics_set(&metrics, "power_w", 561.5);
-    _cleanup_(buf_done) struct buf out = BUF_INIT;
-    record_write_summary(&out, &who, &s, step_ns, 3);
-    _cleanup_(record_done) struct record before, after;
-    read_ok(out.data, out.len, &before);
-    _cleanup_(freep) char *line = record_add_seen(buf_cstr(&out), &noise, &metrics);
-    assert_non_null(line);
-    assert_null(strchr(line, '\n'));
-    read_ok(line, strlen(line), &after);
-    assert_memory_equal(&after.who, &before.who, sizeof(after.who));
-    assert_int_equal(after.summary.samples, 96);
-    assert_int_equal(after.summary.duration_ns, 6000000);
-    assert_true(after.summary.loss_first == 0.1 && after.summary.loss_last == 2.3e-7);
-    assert_int_equal(after.summary.n_series, 3);
-    for (size_t i = 0; i < 3; i++) {
-        assert_true(after.summary.series_us[i] == before.summary.series_us[i]);
-    }
-    assert_int_equal(after.summary.noise.before.spins_per_s, 7);
-    assert_int_equal(after.summary.noise.after.copy_bytes_per_s, 9);
-    assert_int_equal(after.summary.noise.busy_ns, 50);
-    assert_int_equal(after.summary.noise.steal_ns, 5);
-    assert_true(after.summary.noise.by_launcher);
-    assert_true(metrics_get(&after.summary.metrics, "power_w") == 561.5);
-    metrics_set(&metrics, "clock_mhz", 1980);
-    metrics_set(&metrics, "power_w", 78);
-    _cleanup_(freep) char *again = record_add_seen(line, NULL, &metrics);
-    _cleanup_(record_done) struct record twice;
-    read_ok(again, strlen(again), &twice);
-    assert_true(twice.summary.noise.by_launcher);
-    assert_true(metrics_get(&twice.summary.metrics, "power_w") == 78);
-    assert_true(metrics_get(&twice.summary.metrics, "clock_mhz") == 1980);
+    struct evaluations evaluations = {.k = 1, .n = 1, .list = {{1, 2, 3}}};
+    struct summary s = worst_summary(SERVER);
+    s.evaluations = &evaluations;
+    metrics_set(&s.metrics, "power_w", 78);
+    summary_set_series(&s, step_ns, 3);
+    struct summary *copy = summary_copy(&s);
+    assert_summary_equal(copy, &s, &(struct replica_id){0});
+    struct metrics seen = {0};
+    metrics_set(&seen, "power_w", 561.5);
     for (int k = 0; k < METRICS_MAX; k++) {
         char name[METRIC_NAME_MAX + 1];
         (void)snprintf(name, sizeof(name), "own_%d_s", k);
-        metrics_set(&metrics, name, k);
+        metrics_set(&seen, name, k);
     }
-    _cleanup_(freep) char *too_many = record_add_seen(line, NULL, &metrics);
-    assert_string_equal(too_many, line);
-    assert_null(record_add_seen("[1]", &noise, &metrics));
-    assert_null(record_add_seen("{\"a\":", &noise, &metrics));
-    metrics_done(&metrics);
+    metrics_merge(&copy->metrics, &seen);
+    assert_int_equal(copy->metrics.list.len, METRICS_MAX); /* as many as a reader takes */
+    assert_true(metrics_get(&copy->metrics, "power_w") == 561.5);
+    assert_true(metrics_get(&s.metrics, "power_w") == 78);
+    metrics_done(&seen);
+    metrics_done(&s.metrics);
+    free(s.series.data);
+    summary_free(copy);
 }

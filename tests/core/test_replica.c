@@ -5,7 +5,6 @@
 #include <errno.h>
 
 #include "core/exchange_kind.h"
-#include "core/role.h"
 
 TEST(attempts_are_ordered)
 {

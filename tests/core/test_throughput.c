@@ -1,6 +1,5 @@
 /* The throughput of a trial, of the rows of its replicas. */
-#include "tests/test.h"
-#include "core/summary.h"
+#include "summary_fixture.h"
 
 #include <math.h>
 
@@ -44,8 +43,6 @@ TEST(what_a_trial_reached)
         {"nobody", ATTEMPT_SUCCEEDED, {0, 2, 0, 0}, {{0}}, 0, NAN},
         {"it failed", ATTEMPT_FAILED, {0, 1, 0, 0}, {{ROLE_TRAINER, 0, OF("trainer", "0")}}, 1,
          NAN},
-        {"another's summary", ATTEMPT_SUCCEEDED, {0, 1, 0, 0},
-         {{ROLE_TRAINER, 0, OF("trainer", "1")}}, 1, NAN},
         {"of the launcher alone",
          ATTEMPT_SUCCEEDED,
          {0, 0, 2, 1},
@@ -82,8 +79,8 @@ TEST(what_a_trial_reached)
         for (size_t k = 0; k < rows[i].n; k++) {
             *vec_push(&row.replicas) = (struct replica_row){
                 .id = {{0, 0, 0}, rows[i].replicas[k].role, rows[i].replicas[k].index},
-                .summary_json = (char *)rows[i].replicas[k].summary,
             };
+            replica_set_line(&row.replicas.items[k], rows[i].replicas[k].summary);
         }
         const double x = throughput_of_attempt(&row, rows[i].sizes), want = rows[i].expected;
         if (isnan(x) != isnan(want) || (!isnan(x) && fabs(x - want) > 1e-9)) {
@@ -94,6 +91,6 @@ TEST(what_a_trial_reached)
             fail_msg("'%s': expected %s, got %s", rows[i].name, summary_unit_names[rows[i].unit],
                      summary_unit_names[unit]);
         }
-        vec_done(&row.replicas);
+        attempt_row_done(&row);
     }
 }

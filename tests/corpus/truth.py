@@ -305,6 +305,7 @@ steps("openpcdet", r"^(?P<stamp>[-\d]+ [\d:,]+) +INFO +Train: .*Acc_iter (?P<ste
 steps("sd_bar", r"^Epoch \d+(?::|, training).*" + TQDM)
 steps("espnet", r"\] (?P<stamp>[-\d]+ [\d:,]+) \(trainer:\d+\) INFO: \d+epoch:train:\d+-(?P<step>\d+)batch: ")
 steps("lightgbm", r"\[Info\] (?P<elapsed>[\d.]+) seconds elapsed, finished iteration (?P<step>\d+)", unit="rows")
+steps("xgboost_rounds", r"boosting round (?P<step>\d+), (?P<elapsed>[\d.]+) sec elapsed", unit="rows")
 steps("catboost", r"^(?P<step>\d+):\tlearn: .*\ttotal: (?P<elapsed>[\d.]+m?s)\t")
 steps("dgl", r"^Part \d+ \| Epoch \d+ \| Step (?P<step>\d+) \|.*Speed \(samples/sec\) (?P<rate>[\d.]+) ")
 steps("verl", r"step:(?P<step>\d+) - .*perf/time_per_step:(?P<s>[\d.]+) - perf/throughput:(?P<rate>[\d.]+)", unit="tokens")

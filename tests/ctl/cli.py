@@ -22,6 +22,20 @@ FAKE_REPLICA = os.environ["BENCHD_BUILD_DIR"] + "/tests/ctl/fake_replica"
 WAIT_S = 90  # for what takes a moment; a machine that is busy with other tests may take many times as long
 
 
+def figures():
+    """The rows of docs/figures.md, which the test report/catalogue writes; "-": none."""
+    page = (ROOT / "docs" / "figures.md").read_text(encoding="utf-8")
+    names = ("name", "heading", "column", "json", "unit", "metric", "interval", "meaning")
+    return [dict(zip(names, line[2:-2].split(" | "), strict=True)) for line in page.splitlines()[7:]]
+
+
+def metric_limits(figure):
+    """{name of a metric of the figure: the part of the figure that it has}; none if /metrics has none."""
+    match = re.fullmatch(r"(benchd_point_\w+?)(_samples_per_second|_ratio|_seconds|_bytes)", figure["metric"])
+    limits = {"": "value"} | ({"_low": "low", "_high": "high"} if figure["interval"] == "yes" else {})
+    return {} if match is None else {match[1] + limit + match[2]: part for limit, part in limits.items()}
+
+
 def definition(pservers=(1, 2), trainers=(1,), steps=3, repeats=2, env=None, extra=None):
     """A Benchmark as JSON; `env` reaches the fake replica through the pod template."""
     container = {"name": "main", "env": [{"name": k, "value": v} for k, v in (env or {}).items()]}
@@ -95,6 +109,12 @@ def read_terminal(master, gates=()):
             gates.pop(0)[0].touch()
     os.close(master)
     return data
+
+
+def without_ages(text):
+    """Of describe: an age is the only thing in it that depends on when it is read."""
+    text = re.sub(r"\(\S+ ago\)", "(some time ago)", text)
+    return re.sub(r"(?m)^  (?:AGE|\d+[smhd]\S*) +(TYPE|Normal|Warning) ", r"  \1 ", text)
 
 
 class CliCase(unittest.TestCase):

@@ -10,6 +10,8 @@ import time
 import urllib.parse
 import uuid
 
+import run_file
+
 NS = "bench"
 KINDS = {"benchmarks": "Benchmark", "benchmarkruns": "BenchmarkRun"}
 
@@ -38,7 +40,8 @@ class FakeCluster:
         self.before_patch = lambda obj: None
         self.answers = []        # (method, regex of the path, code, body): before everything else
         self.requests = []       # (method, path, body)
-        self.documents = {}      # run name: the attempts document that benchd serves
+        self.documents = {}      # run name: what benchd knows of it (run_file.document)
+        self.file = None         # what `export` wrote of the run that these documents come from
         self.states = {}         # run name: benchd's state of it
         self.logs = {}           # run name: text
         self.on_create = None    # called with each new BenchmarkRun
@@ -62,10 +65,9 @@ class FakeCluster:
                     self.watch()
                     return
                 code, answer = fake.answer(self.command, self.path, body)
-                text = answer if isinstance(answer, str) else json.dumps(answer)
-                data = text.encode()
+                kind = {str: "text/plain", bytes: "application/zstd"}.get(type(answer), "application/json")
+                data = answer if isinstance(answer, bytes) else (answer if isinstance(answer, str) else json.dumps(answer)).encode()
                 self.send_response(code)
-                kind = "text/plain" if isinstance(answer, str) else "application/json"
                 self.send_header("Content-Type", kind)
                 self.send_header("Content-Length", str(len(data)))
                 self.end_headers()
@@ -228,10 +230,10 @@ class FakeCluster:
         document = self.documents[name]
         if rest == "logs":
             return 200, self.logs.get(name, "") + query + "\n"
-        if rest == "attempts":
-            picked = [a for a in document["attempts"]
-                      if all(str(a[k]) == v for k, v in args.items())]
-            return 200, {**document, "attempts": picked}
+        if rest == "file":
+            if document["run"]["definition"] is None:
+                return 409, {"code": 409, "message": f"run '{name}' is not accepted, so it has no file"}
+            return 200, run_file.of_document(self.file, document, args)
         return 200, self.states.get(name) or state_of(document)
 
 

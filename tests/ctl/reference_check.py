@@ -1,4 +1,4 @@
-"""Computes again what follows from the figures of a set (the document of `results --reference SET -o json`), without benchctl.
+"""Computes again what follows from the figures of a set (the document of `results --reference SET -o json`, which is its file), without benchctl.
 
 A printed figure stands for all numbers that round to it, so everything that follows has a span, (value, low, high): a printed
 speedup is right if some numbers within these spans give it."""
@@ -26,6 +26,25 @@ def scaled(a, factor):
 
 def factor_of(figure):
     return 100 if figure == "efficiency" else 1
+
+
+def whole(document):
+    """The set with the figures of each column together, and with null for what its file leaves out. Ratios are 0 to 1."""
+    for t in document["tables"]:
+        t.update(measure=t.get("measure", "Throughput"), readingError=t.get("readingError"), derivation=t.get("derivation"),
+                 errata=[{"row": None, "column": None, "figure": "value", "printed": None, **e} for e in t.get("errata", [])])
+        for row in t["rows"]:
+            known, published = {**row.get("recomputed", {})}, {**row.get("published", {})}
+            known.update({"value": row["values"]} if "values" in row else {})
+            row.update(digits=row.get("digits", t.get("digits")), printedDigits=published.pop("digits", None), derivation=row.get("derivation"))
+            row["figures"] = []
+            for i, column in enumerate(t["columns"]):
+                cell, printed = ({f: x[i] / factor_of(f) for f, x in figures.items() if x[i] is not None} for figures in (known, published))
+                for e in t["errata"]:
+                    if e["printed"] is not None and e["column"] is not None and names(e, row, column, e["figure"]):
+                        printed.setdefault(e["figure"], e["printed"] / factor_of(e["figure"]))
+                row["figures"] += [{"column": column, **cell, **({"printed": printed} if printed else {})}] if cell else []
+    return document
 
 
 class Derived:

@@ -1,5 +1,6 @@
 /* What `benchctl describe` prints of a run with a failure, section by section. */
 #include "def_fixture.h"
+#include "tests/core/summary_fixture.h"
 
 #include "ctl/runs/describe.h"
 #include "result/result_build.h"
@@ -16,14 +17,15 @@ static struct attempt_row make_row(uint32_t trial, uint32_t attempt, enum attemp
     for (uint32_t i = 0; i < 2; i++) {
         *vec_push(&row.replicas) = (struct replica_row){
             .id = {{0, trial, attempt}, i == 0 ? ROLE_PSERVER : ROLE_TRAINER, 0},
-            .environment_json = xstrdup(i == 0 ? "{\"host\":\"h\",\"cgroup_cpu_limit\":0.6,"
-                                                 "\"gpu_driver\":null,\"node\":null,"
-                                                 "\"gpu_topology\":\"        GPU0   NUMA "
-                                                 "Affinity\\nGPU0     X     0\\n\\n  X = Self\","
-                                                 "\"cpuset\":\"0\"}"
-                                               : "{\"host\":\"h\",\"gpu_driver\":null,"
-                                                 "\"node\":\"n\",\"cpuset\":\"1\\u001b[2J\","
-                                                 "\"\\u009b3J\":1}"),
+            .environment =
+                environment_said(i == 0 ? "{\"host\":\"h\",\"cgroup_cpu_limit\":0.6,"
+                                          "\"gpu_driver\":null,\"node\":null,"
+                                          "\"gpu_topology\":\"        GPU0   NUMA "
+                                          "Affinity\\nGPU0     X     0\\n\\n  X = Self\","
+                                          "\"cpuset\":\"0\"}"
+                                        : "{\"host\":\"h\",\"gpu_driver\":null,"
+                                          "\"node\":\"n\",\"cpuset\":\"1\\u001b[2J\","
+                                          "\"\\u009b3J\":1}"),
         };
     }
     return row;
@@ -51,12 +53,11 @@ static char *describe_exchanges(const char *systems, const char *exchange)
     const struct loaded_run loaded = {.row = run, .result = result};
     const struct describe_params params = {.run = &loaded, .where = "--local"};
     struct buf out = BUF_INIT;
-    describe_format(&params, &out);
+    assert_int_equal(describe_format(&params, &out, NULL), 0);
     return buf_take(&out);
 }
 
-static char *describe_on(size_t columns, enum run_phase phase, bool is_interrupted,
-                         const struct slow_replica *slow)
+static char *describe_on(size_t columns, enum run_phase phase, bool is_interrupted)
 {
     _cleanup_(run_def_freep) struct run_def *def = make_def("{trainers: [1]}", 1);
     /* clang-format off */
@@ -77,13 +78,14 @@ static char *describe_on(size_t columns, enum run_phase phase, bool is_interrupt
     };
     rows[0].replicas.items[0].failure = xstrdup("killed by signal 9");
     rows[0].replicas.items[1].failure = xstrdup("lost \033[1Apserver/0");
-    rows[1].replicas.items[1].summary_json =
-        xstrdup("{\"benchd\":1,\"type\":\"summary\",\"role\":\"trainer\",\"index\":0,\"attempt\":1,"
-                "\"samples\":1,"
-                "\"duration_ns\":1,\"steps\":1,\"noise\":{\"before\":{\"spins_per_s\":801000000,"
-                "\"copy_bytes_per_s\":5912345678},\"after\":{\"spins_per_s\":799000000,"
-                "\"copy_bytes_per_s\":0},\"busy_ns\":2000000000,\"steal_ns\":62000000,"
-                "\"cpu_run_ns\":900000000,\"cpu_wait_ns\":300000000}}");
+    replica_set_line(
+        &rows[1].replicas.items[1],
+        "{\"benchd\":1,\"type\":\"summary\",\"role\":\"trainer\",\"index\":0,\"attempt\":1,"
+        "\"samples\":1,"
+        "\"duration_ns\":1,\"steps\":1,\"noise\":{\"before\":{\"spins_per_s\":801000000,"
+        "\"copy_bytes_per_s\":5912345678},\"after\":{\"spins_per_s\":799000000,"
+        "\"copy_bytes_per_s\":0},\"busy_ns\":2000000000,\"steal_ns\":62000000,"
+        "\"cpu_run_ns\":900000000,\"cpu_wait_ns\":300000000}}");
     struct event_row events[] = {
         {1760000001000, EVENT_NORMAL, (char *)"RunStarted", (char *)"points: 1"},
         {1760000059000, EVENT_WARNING, (char *)"TrialFailed", (char *)"point 0 trial 0"},
@@ -93,9 +95,6 @@ static char *describe_on(size_t columns, enum run_phase phase, bool is_interrupt
         events[1].reason = (char *)PREEMPTED_EVENT;
     }
     struct result *result = result_build(def, phase, rows, 2);
-    if (slow != NULL) {
-        *vec_push(&result->slow) = *slow;
-    }
     const struct loaded_run loaded = {
         .row = run,
         .result = result,
@@ -112,7 +111,7 @@ static char *describe_on(size_t columns, enum run_phase phase, bool is_interrupt
         .columns = columns,
     };
     struct buf out = BUF_INIT;
-    describe_format(&params, &out);
+    assert_int_equal(describe_format(&params, &out, NULL), 0);
     result_free(result);
     attempt_row_done(&rows[0]);
     attempt_row_done(&rows[1]);
@@ -121,7 +120,7 @@ static char *describe_on(size_t columns, enum run_phase phase, bool is_interrupt
 
 static char *describe(enum run_phase phase, bool is_interrupted)
 {
-    return describe_on(0, phase, is_interrupted, NULL);
+    return describe_on(0, phase, is_interrupted);
 }
 
 static void assert_has(const char *text, const char *part)
@@ -189,18 +188,19 @@ static char *describe_server(const char *says)
         const uint32_t index = i == 0 ? 0 : i - 1;
         *vec_push(&row.replicas) = (struct replica_row){
             .id = {{0, 0, 0}, role, index},
-            .environment_json = xstrdup("{\"host\":\"h\"}"),
-            .summary_json =
-                xasprintf("{\"benchd\":1,\"type\":\"summary\",\"role\":\"%s\",\"index\":%u,"
-                          "\"attempt\":0,\"samples\":1,\"duration_ns\":1,\"steps\":1%s}",
-                          role_to_string(role), index, i == 0 ? says : ""),
+            .environment = environment_said("{\"host\":\"h\"}"),
         };
+        _cleanup_(freep) char *line =
+            xasprintf("{\"benchd\":1,\"type\":\"summary\",\"role\":\"%s\",\"index\":%u,"
+                      "\"attempt\":0,\"samples\":1,\"duration_ns\":1,\"steps\":1%s}",
+                      role_to_string(role), index, i == 0 ? says : "");
+        replica_set_line(&row.replicas.items[i], line);
     }
     _cleanup_(result_freep) struct result *result = result_build(def, RUN_SUCCEEDED, &row, 1);
     const struct loaded_run loaded = {.row = run, .result = result, .rows = &row, .n_rows = 1};
     const struct describe_params params = {.run = &loaded, .where = "--local"};
     struct buf out = BUF_INIT;
-    describe_format(&params, &out);
+    assert_int_equal(describe_format(&params, &out, NULL), 0);
     return buf_take(&out);
 }
 
@@ -236,25 +236,6 @@ TEST(test_the_format_of_numbers)
     }
 }
 
-TEST(test_a_slow_replica)
-{
-    const struct slow_replica slow = {.point = 3,
-                                      .id = {{0, 1, 0}, ROLE_TRAINER, 7},
-                                      .by = SPEED_WORK,
-                                      .node = "n\033",
-                                      .excess = 0.1234,
-                                      .spread = 0.011,
-                                      .n_others = 15,
-                                      .n_slow = 2,
-                                      .n_trials = 3};
-    _cleanup_(freep) char *text = describe_on(0, RUN_SUCCEEDED, false, &slow);
-    assert_has(text, "Slow replicas (own work a step, else median step time):\n"
-                     "  point 3: trainer/7 on node 'n?' needs 12.3% more time a step than the "
-                     "median of 15 others, which differ by 1.1%; slowest in 2 of 3 trials\n");
-    _cleanup_(freep) char *without = describe(RUN_SUCCEEDED, false);
-    assert_null(strstr(without, "Slow replicas"));
-}
-
 /* Whether a text has the word, whole. */
 static bool has_word(const char *text, const char *word, size_t len)
 {
@@ -271,11 +252,8 @@ static bool has_word(const char *text, const char *word, size_t len)
 TEST(test_a_narrow_terminal)
 {
     const size_t columns = 60;
-    const struct replica_row row = {.id = {{0, 1, 0}, ROLE_TRAINER, 7}};
-    const struct slow_replica slow = {
-        .point = 3, .id = row.id, .by = SPEED_WORK, .node = "n", .excess = 0.1234, .n_others = 15};
-    _cleanup_(freep) char *whole = describe_on(0, RUN_FAILED, false, &slow);
-    _cleanup_(freep) char *narrow = describe_on(columns, RUN_FAILED, false, &slow);
+    _cleanup_(freep) char *whole = describe_on(0, RUN_FAILED, false);
+    _cleanup_(freep) char *narrow = describe_on(columns, RUN_FAILED, false);
     for (const char *line = narrow; *line != '\0'; line += strcspn(line, "\n") + 1) {
         const size_t n = strcspn(line, "\n");
         if (n > columns && strncmp(line, "    benchctl logs ", 18) != 0) {
@@ -308,7 +286,7 @@ TEST(test_the_warm_up_that_was_found)
     const struct describe_params params = {.run = &loaded, .where = "--local"};
     for (int is_found = 0; is_found < 2; is_found++) {
         _cleanup_(buf_done) struct buf out = BUF_INIT;
-        describe_format(&params, &out);
+        assert_int_equal(describe_format(&params, &out, NULL), 0);
         if (is_found) {
             assert_has(buf_cstr(&out), "  POINT   SYSTEM        WARM-UP        PARAMETERS\n"
                                        "  0       benchworker   2 (found: 4)   ");

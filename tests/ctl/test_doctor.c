@@ -20,12 +20,12 @@ TEST(test_a_machine)
         struct machine_seen seen;
         const char *check, *result, *found; /* a part of it */
     } rows[] = {
-        {"well", {4, 4, "performance", false}, "cpus", "ok", "4 of 4"},
-        {"well", {4, 4, "performance", false}, "frequency", "ok", ""},
-        {"one CPU", {4, 1, NULL, false}, "cpus", "warn", "1 of 4"},
-        {"no governor", {4, 4, NULL, false}, "frequency", "skip", "no frequency"},
-        {"saves power", {4, 4, "powersave", false}, "frequency", "warn", "'powersave'"},
-        {"mixed", {4, 4, "performance", true}, "frequency", "warn", "different"},
+        {"well", {4, 4, "performance"}, "cpus", "ok", "4 of 4"},
+        {"well", {4, 4, "performance"}, "frequency", "ok", ""},
+        {"one CPU", {4, 1, NULL}, "cpus", "warn", "1 of 4"},
+        {"no governor", {4, 4, NULL}, "frequency", "skip", "no frequency"},
+        {"saves power", {4, 4, "powersave"}, "frequency", "warn", "'powersave'"},
+        {"mixed", {4, 4, "performance and powersave"}, "frequency", "warn", "different"},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         _cleanup_(checks_done) struct checks c = {0};

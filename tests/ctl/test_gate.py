@@ -2,7 +2,6 @@
 """benchctl gate: a build that is half as fast is refused in every shape."""
 import json
 import pathlib
-import re
 import shutil
 import sqlite3
 import tempfile
@@ -140,10 +139,7 @@ class Gate(cli.CliCase):
         empty = self.measure(code=1, env={"FAKE_SUMMARY": '{"samples": 0}'})
         self.gate(empty, code=1)
         good = self.measure()
-        with sqlite3.connect(self.folder / "results.db") as db:  # of an older program, which called it Succeeded
-            stored.change(db, good, lambda r: r["summary"] and r.update(
-                summary=re.sub('"samples": ?6', '"samples":0', r["summary"])))
-        db.close()
+        stored.change(self.folder / "results.db", good, "samples = 0")  # of an older program, which called it Succeeded
         self.gate(good, code=1)
 
     def test_thresholds(self):

@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 """benchctl import: old logs become a stored run, all of them or none, marked wherever it is shown."""
 import csv
-import ctypes
 import gzip
 import io
 import json
@@ -66,7 +65,7 @@ class Import(cli.CliCase):
         done = self.ctl(*args, "--write-rule", "c.yaml", f"workers=4:{cli.ROOT}/tests/corpus/horovod_synthetic.n4.log", code=2)
         self.assertIn("the log rule torch-ddp reads it, but no line", done.stderr)
         # Where no rule can be made of the likeliest line, the error says why, whatever was asked for.
-        unclear = "line 2 seems to have a rate, but it does not say of what: samples, tokens, words or steps; write a rule"
+        unclear = "line 2 seems to have a figure, but it does not say of what: samples, tokens, words or steps; write a rule"
         log = self.put("d.log", "hello\n" + "".join(f"perf /s: {10 + i}.5\n" for i in range(9)))
         for words in ((), ("--write-rule", "d.yaml"), ("--rules", "keras")):
             self.assertIn(unclear, self.ctl(*args, *words, log, code=2).stderr)
@@ -144,8 +143,6 @@ class Import(cli.CliCase):
         document = json.loads(self.ctl("results", name, "--store", self.store, "-o", "json").stdout)
         reading = document["points"][0]["trials"][0]["replicas"]["items"][0]["reading"]
         self.assertEqual((reading["verdict"], [span["use"] for span in reading["spans"]]), ("Doubtful", [row[1] for row in rows]))
-        page = self.ctl("report", name, "--store", self.store, "-o", "html").stdout
-        self.assertEqual([len(re.findall(part, page)) for part in ('<td class="r"><a href="#lines-0">', '<section class="linked" id="lines-0">')], [1, 1])
         path = self.folder / "a.tar.zst"  # an archive has it too
         self.ctl("export", name, "--store", self.store, "--file", str(path))
         other = f"sqlite:{self.folder}/other.db"
@@ -243,55 +240,18 @@ class Import(cli.CliCase):
         self.put("wrong.yaml", "name: mine\nlines:\n- {kind: Stepp, pattern: 'x'}\n")
         self.refuse_again("wrong.yaml:3:", "a.log", rules="wrong.yaml")
 
-    def test_zstd_and_standard_input(self):
-        text = "".join(FLUID.format(i, 5) for i in range(5000)).encode()
-        zstd = ctypes.CDLL("libzstd.so.1")
-        zstd.ZSTD_compress.restype = ctypes.c_size_t
-        room = ctypes.create_string_buffer(len(text) + 1000)
-        size = zstd.ZSTD_compress(room, ctypes.c_size_t(len(room)), text, ctypes.c_size_t(len(text)), 3)
-        self.put("a.log.zst", room.raw[:size])
-        self.assertAlmostEqual(5, self.result("a.log.zst")["points"][0]["throughput"]["value"])
-        self.put("plain.log", text)
+    def test_standard_input(self):
+        self.put("plain.log", "".join(FLUID.format(i, 5) for i in range(5000)))
         with open(self.folder / "plain.log", "rb") as stdin:
             self.assertAlmostEqual(5, self.result("-", stdin=stdin)["points"][0]["throughput"]["value"])
         with open(self.folder / "plain.log", "rb") as stdin:
             self.assertIn("-: this file was given twice", self.load("-", "-", stdin=stdin, code=2).stderr)
-        self.put("torn.log", room.raw[:size // 2])
-        self.refuse_again("torn.log: its zstd data is damaged", "torn.log")
 
-    def test_gzip(self):
-        """As it is, in parts (as `cat a.gz b.gz` makes them), and by standard input."""
-        text = "".join(FLUID.format(i, 5) for i in range(5000)).encode()
-        packed = gzip.compress(text)
-        for data in (packed, gzip.compress(text[:70000]) + gzip.compress(b"") + gzip.compress(text[70000:])):
-            self.put("a.log.gz", data)
-            result = self.result("a.log.gz")
-            self.assertAlmostEqual(5, result["points"][0]["throughput"]["value"])
-        log = self.of_run("logs", result["run"])
-        self.assertEqual(text.decode().splitlines()[-1], log.splitlines()[-1])
-        with open(self.folder / "a.log.gz", "rb") as stdin:
-            self.assertAlmostEqual(5, self.result("-", stdin=stdin)["points"][0]["throughput"]["value"])
-
-    def test_a_gzip_file_that_is_not_whole(self):
-        """Each piece of one is refused, whatever is missing; no run is stored."""
-        text = "".join(FLUID.format(i, i % 7) for i in range(3000)).encode()
-        packed = gzip.compress(text)
-        flipped = bytearray(packed)
-        flipped[len(packed) // 2] ^= 0x55
-        rows = [
-            ("torn", packed[:len(packed) // 2], "torn.log: its gzip data is damaged: it ends too early"),
-            ("head", packed[:7], "head.log: its gzip data is damaged: it ends too early"),
-            ("last", packed[:-1], "last.log: its gzip data is damaged: it ends too early"),
-            ("part", packed + packed[:20], "part.log: its gzip data is damaged: it ends too early"),
-            ("flip", bytes(flipped), "flip.log: its gzip data is damaged: "),
-            ("sum", packed[:-8] + b"\0\0\0\0" + packed[-4:], "sum.log: its gzip data is damaged: incorrect data check"),
-            ("more", packed + b"and more", "more.log: its gzip data is damaged: incorrect header check"),
-            ("none", b"\x1f\x8b\x08\x00rest", "none.log: its gzip data is damaged: "),
-        ]
-        for name, data, said in rows:
+    def test_what_is_compressed(self):
+        for name, data in (("gzip", gzip.compress(b"text")), ("xz", b"\xfd7zXZ\0"), ("zstd", b"\x28\xb5\x2f\xfd ")):
             with self.subTest(name):
                 self.put(f"{name}.log", data)
-                self.refuse_again(said, f"{name}.log")
+                self.refuse_again(f"{name}.log: it is compressed; unpack it first", f"{name}.log")
 
     # ---- marks ----
 
@@ -319,7 +279,7 @@ class Import(cli.CliCase):
             self.assertIn("**imported**", self.of_run("results", name, "--by", by, "-o", "markdown"))
         self.assertIn("**imported**", self.of_run("results", name, "-o", "markdown"))
         self.assertIn("          -  -\n", self.of_run("results", name, "--by", "replica"))  # nobody looked for throttling
-        self.assertRegex(self.of_run("history", "paddle-fluid"), rf"{name} .* imported\n")
+        self.assertIn("IMPORTED\n", self.of_run("history", "paddle-fluid"))
         history = json.loads(self.of_run("history", "paddle-fluid", "-o", "json"))
         self.assertEqual([True], [r["imported"] for r in history["runs"]])
         self.of_run("report", name, "--file", "page.html")
@@ -392,7 +352,7 @@ class Import(cli.CliCase):
             (["gpu=k80:a.log", "gpu=k80:b.log", "gpu=p100:c.log"], "gpu=p100,trainers=1 has 1 trial, but another point has 2"),
             (["batch_size=1:a.log"], "batch_size and --batch both say"),
             (["empty.log"], "empty.log: the program printed nothing for the log rule paddle-fluid"),
-            (["short.log"], "add --warmup N: all its figures are in the first 10 steps"),
+            (["short.log"], "add --warmup 0, and the start of the program is in the figure: all lines are in the first 10 steps"),
             (["flowers.log"], "it says that a step has 32 samples, but batch_size is 128"),
             (["a.log", "--name", "Not a name"], "--name 'Not a name' is not a valid name"),
             (["a.log", "--warmup", "-1"], "--warmup '-1': expected a whole number"),
@@ -492,11 +452,13 @@ class Import(cli.CliCase):
         self.put("mine.log", "step 1 took 0.25 seconds\n" * 20)
         self.put("none.log", "hello\n")
         self.put("loss.log", "epoch 1 loss 0.5\nepoch 2 loss 0.4\n")
+        self.put("epochs.log", "".join(f"epoch: {i} train_loss: 2.{i} train_time: 50{i}.1 (s)\n" for i in range(9)))
         self.put("speed.log", "step 1 throughput 812.5\nstep 2 throughput 812.7\n")
         rows = (
             ("none.log", "none.log: no log rule that ships finds a figure; no line of it has a number\nfix: name one of docs/log-rules.md"),
             ("loss.log", "no rate and no time of a step was found in it; most of its lines are like line 1: epoch 1 loss 0.5"),
-            ("speed.log", "line 1 seems to have a rate, but it does not say of what: samples, tokens, words or steps"),
+            ("epochs.log", "seems to have a figure, but it is the time of an epoch; a rule must say how many samples that has (kind: Epoch, "),
+            ("speed.log", "line 1 seems to have a figure, but it does not say of what: samples, tokens, words or steps"),
             ("-", "write --rules NAME: standard input is read once"),
         )
         for word, text in rows:

@@ -183,14 +183,10 @@ class Simulate(cli.CliCase):
         self.assertNotIn("links", done.stdout)
         self.assertRegex(done.stdout, r" Compute$")
 
-    def test_nodes_and_batch(self):
-        points = self.points("--nodes", 8, "--link", "1000gbit", pservers=(1, 2), trainers=(1,))
-        self.assertEqual([p["trainers"] for p in points if not p["baseline"]], [8, 8])
+    def test_another_batch(self):
         self.layers.write_text(trace(batch=1))
         self.assertAlmostEqual(self.points("--link", "1000gbit", pservers=(1,))[0]["secondsAtLeast"]["step"], 2 * STEP_S)
         self.assertIn("a sample takes as long with any batch", self.words("--layers", self.layers, pservers=(1,)))
-        self.assertIn("no parameter of the definition says how many trainers", self.ctl(
-            "simulate", "vgg16-single-node", "--nodes", "2", "--systems", "benchworker", code=2).stderr)
 
     def test_emulated_trainers(self):
         """They sleep as the trace says, whatever the batch and the threads are that the sweep has."""
@@ -207,7 +203,7 @@ class Simulate(cli.CliCase):
                   "Xeon E5-2620 v4 of 2018")
         named = self.ctl("simulate", *ACCELERATION, "--link", "1gbit").stdout
         self.assertIn(wanted, " ".join(named.split()))
-        asked = self.ctl("simulate", "vgg16-pserver-sweep", "--link", "1gbit", "--layers", "vgg16-rehearsal-2018", "--nodes", "2").stdout
+        asked = self.ctl("simulate", "vgg16-pserver-sweep", "--link", "1gbit", "--layers", "vgg16-rehearsal-2018", "--set", "trainers=2").stdout
         self.assertIn(wanted + "; a sample takes as long with any batch", " ".join(asked.split()))  # its own batch is 64
         self.ctl("simulate", "vgg16-pserver-sweep", "--layers", "nosuch", code=3)
         self.assertIn("layers: vgg16-single-node has no workload.trace",
@@ -254,7 +250,6 @@ class Simulate(cli.CliCase):
             (["--latency", "25us"], 2, "--latency '25us': expected a number of microseconds\n"),
             (["--step-time", "0"], 2, "--step-time '0': expected a number of milliseconds\n"),
             (["--bytes", "1gb"], 2, "--bytes '1gb': expected a number of bytes\n"),
-            (["--nodes", "0"], 2, "--nodes '0'"),
             (["--layers", self.folder / "none"], 3, "none"),
         ]
         for args, code, text in rows:

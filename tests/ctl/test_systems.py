@@ -118,7 +118,7 @@ class Systems(cli.CliCase):
         log = self.ctl("logs", result["run"], "--store", self.store, "--point", "1").stdout  # of worker 0
         self.assertIn("model my-net world 2\n", log)
         table = self.ctl("results", result["run"], "--store", self.store, "--explain").stdout
-        self.assertIn("efficiency E = S / workers; X_1: one worker.", table)
+        self.assertIn("Efficiency: Speedup divided by the number of workers", table)
         plan = self.ctl("plan", path, "--local").stdout
         self.assertRegex(plan, r"(?m)^POINT .* WORKERS +THREADS")
 
@@ -133,7 +133,8 @@ for i in range(1, 31):
 '"""
 
     def assert_speedup(self, table, low, high):
-        speedup, = re.findall(r"2 workers: ([\d.]+)x", table)
+        """In the row of two workers: the headline has none if they are seen for a second, since they never meet."""
+        speedup, = re.findall(r" 2 [\d.]+ [\d.]+ [\d.]+ ([\d.]+) [\d.]+%", table)
         self.assertTrue(low < float(speedup) < high, table)
 
     def ran(self, change=lambda text: text):
@@ -152,21 +153,42 @@ for i in range(1, 31):
             self.assertIn("2 independent copies of loop: profile none gives them no way to find each other", text)
             self.assertNotRegex(text, r"2 workers: [\d.]+x")
         _, table, _ = self.ran(lambda text: text.replace("kind: Step,", "kind: Step, scope: Job,"))
-        self.assertRegex(table, r"2 independent copies: [\d.]+ steps/s, the mean of what each states of a whole job \(scope Job\), ")
-        self.assertIn("; several workers are independent copies", page)
+        self.assertRegex(table, r"2 independent copies: [\d.]+ steps/s, the mean of what each states of a whole job, ")
         self.assertNotIn("all-reduce", page)
-        for old, new in (("kind: AllReduce", "kind: Ring"), ("profile: none", "profile: torchrun"),
+        for old, new in (("kind: AllReduce", "kind: Ring"),
                          ("command: [sh,", "env: [{name: A, value: $(BENCHD_WORKER_ADDRS)}]\n    command: [sh,")):
             with self.subTest(new):
                 _, table, page = self.ran(lambda text, old=old, new=new: text.replace(old, new, 1))
                 self.assertRegex(table, r"2 workers: [\d.]+x")
                 self.assertNotIn("independent copies", table + page)
 
+    def test_workers_that_never_meet(self):
+        """A program that connects nothing is a set of copies in every profile, and one that meets elsewhere may be none."""
+        def torchrun(text):
+            return text.replace("profile: none", "profile: torchrun")
+
+        self.COPY = self.COPY.replace("0.02", "0.12")
+        path, table, page = self.ran(torchrun)
+        for text in (table, page):
+            self.assertRegex(text, r"2 workers or as many independent copies: [\d.]+ steps/s together; no process listened on MASTER_PORT")
+            self.assertIn("no process listened on MASTER_PORT at point 1: its replicas are independent copies, unless they meet ", text)
+            self.assertNotRegex(text, r"2 workers: [\d.]+x")
+        said = self.ctl("try", path, "--local", "--write").stdout
+        self.assertIn("  no process listened on MASTER_PORT: 2 independent copies, unless they meet in another way; ", said)
+        self.COPY = self.COPY.replace("time\nbegan", """socket, time
+port = int(os.environ["MASTER_PORT"])
+server = socket.create_server(("127.0.0.1", port)) if os.environ["RANK"] == "0" else None
+began""")
+        path, table, page = self.ran(torchrun)
+        self.assertRegex(table, r"2 workers: [\d.]+x")
+        self.assertNotIn("no process listened", table + page + self.ctl("try", path, "--local", "--write").stdout)
+
     def test_a_batch_of_the_whole_job(self):
         """A program that divides its batch takes as long for a step at every size: that is no speedup."""
         def torchrun(text):
             return text.replace("profile: none", "profile: torchrun").replace("    # batchSize", "    batchSize: 32\n    # batchSize")
 
+        self.COPY = self.COPY.replace("0.02", "0.12")   # what a busy machine adds to a step is little of it
         _, table, page = self.ran(torchrun)
         self.assert_speedup(table, 1.5, 2.5)
         self.assertNotIn("a batch is of the whole job", table + page)

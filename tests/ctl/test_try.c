@@ -355,6 +355,7 @@ TEST(a_mean_is_waited_for_until_its_pace_agrees)
 /* ---- one line of the whole run ---- */
 
 #define BAR "Epoch 0/0  ━━━━━━ 100/100 0:00:01 • 0:00:00 50.00it/s v_num: 3.000\n"
+#define BAR_OF_EACH "{lines: [{kind: Summary, pattern: '/100 .* (?<step_rate>)it/s'}]}"
 
 TEST(a_rule_that_states_whole_runs_is_found)
 {
@@ -395,26 +396,29 @@ TEST(a_single_numbered_line_is_a_summary)
     buf_done(&rule.text);
 }
 
-/* Lightning prints the bar of a job on its first process alone. */
-TEST(processes_that_each_print_the_bar_of_a_job_are_copies)
+TEST(workers_that_did_not_meet_are_copies)
 {
     static const struct {
-        const char *profile;
+        const char *profile, *rule;
         uint32_t printing;
-        bool has_figure;
-    } rows[] = {{"torchrun", 1, true}, {"torchrun", 2, false}, {"none", 2, true}};
+        bool is_unmet, is_copies;
+    } rows[] = {
+        {"torchrun", "lightning", 1, false, false}, {"torchrun", "lightning", 2, false, false},
+        {"torchrun", "lightning", 1, true, true},   {"torchrun", "lightning", 2, true, true},
+        {"torchrun", BAR_OF_EACH, 2, true, true},   {"none", "lightning", 2, false, true},
+    };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         _cleanup_(try_trial_done) struct try_trial seen;
         _cleanup_(buf_done) struct buf out = BUF_INIT;
-        try_trial_init(&seen, make_job(rows[i].profile, 2, 0, "lightning"), 10);
+        try_trial_init(&seen, make_job(rows[i].profile, 2, 0, rows[i].rule), 10);
         for (uint32_t k = 0; k < rows[i].printing; k++) {
             (void)print(&seen, k, BAR, 1000);
         }
+        seen.is_unmet = rows[i].is_unmet;
         try_read(&seen);
         try_put_figure(&seen, &out);
-        assert_int_equal(seen.has_figure, rows[i].has_figure);
-        assert_int_equal(rows[i].printing == 2,
-                         strstr(buf_cstr(&out), "independent copies") != NULL);
+        assert_true(seen.has_figure);
+        assert_int_equal(strstr(buf_cstr(&out), "independent copies") != NULL, rows[i].is_copies);
     }
 }
 

@@ -155,7 +155,7 @@ class Try(cli.CliCase):
                                               r"torch-ddp \(mean of \d+ numbered step lines\)\n"
                                               r"  lines: steps \d+(, not read \d+)?\n  verdict: \d[^\n]*\n"
                                               r"train \(2 workers\): \d+ steps found, \d+\.?\d* samples/s by [^\n]*\n  of these, worker/[01] alone:\n"
-                                              r"  lines: [^\n]*\n  verdict: [^\n]*\n$")
+                                              r"  lines: [^\n]*\n  verdict: [^\n]*\n(  no process listened [^\n]*\n)?$")
                 self.assertIn("went on after its steps; if it never ends, write 'until: Steps' below 'measure'\n", done.stderr)
                 self.assertEqual(list(self.tmp.iterdir()), [])
 

@@ -139,13 +139,13 @@ class Usage(cli.CliCase):
             (["run", "x", "--a; b"], 2, "error: run: unknown option '--a; b'\nfix: benchctl run --help lists the options\n"),
             (["run", "x", "--local=a; b"], 2, "error: run: option --local takes no value, got 'a; b'\n"),
             (["validate", "/"], 9, "Is a directory"),
-            (["import", "no.such.tar.zst"], 3, "error: no.such.tar.zst: No such file or directory\nfix: name a file that exists, or - for stdin\n"),
-            (["import", "--dry-run", "no.such.tar.zst"], 3, "error: no.such.tar.zst: No such file or directory\nfix: write an archive with: benchctl export RUN\n"),
-            (["reproduce", "no.such.tar.zst"], 3, "No such file or directory\nfix: write an archive with: benchctl export RUN\n"),
-            (["import", "--dry-run", "mine.tar.zts"], 3, "error: mine.tar.zts: No such file or directory\nfix: did you mean 'mine.tar.zst'?\n"),
-            (["import", "mine.tar.zst", "--rules", "no/rule.yaml"], 3,
+            (["import", "no.such.log"], 3, "error: no.such.log: No such file or directory\nfix: name a file that exists, or - for stdin\n"),
+            (["import", "--dry-run", "no.such.benchd.db"], 3, "error: no.such.benchd.db: No such file or directory\nfix: write an archive with: benchctl export RUN\n"),
+            (["reproduce", "no.such.benchd.db"], 3, "No such file or directory\nfix: write an archive with: benchctl export RUN\n"),
+            (["import", "--dry-run", "mine.benchd.bd"], 3, "error: mine.benchd.bd: No such file or directory\nfix: did you mean 'mine.benchd.db'?\n"),
+            (["import", "mine.benchd.db", "--rules", "no/rule.yaml"], 3,
              "no/rule.yaml: No such file or directory\nfix: name one of docs/log-rules.md with --rules, or a file with one\n"),
-            (["import", "mine.tar.zst", "--rules", "my-ruel.yaml"], 3, "No such file or directory\nfix: did you mean 'my-rule.yaml'?\n"),
+            (["import", "mine.benchd.db", "--rules", "my-ruel.yaml"], 3, "No such file or directory\nfix: did you mean 'my-rule.yaml'?\n"),
             (["import", "no.such.log", "--rules", "torch-ddp", "--batch", "1"], 3,
              "no.such.log: No such file or directory\nfix: name a file that exists, or - for stdin\n"),
             (["simulate", "vgg16-pserver-sweep", "--link", "1gbit", "--layers", "no/layers.yaml"], 3,
@@ -153,7 +153,7 @@ class Usage(cli.CliCase):
             (["simulate", "vgg16-pserver-sweep", "--link", "1gbit", "--layers", "/"], 9, "error: /: Is a directory\n"),
             (["import", "trainers=2:no.such.log"], 3, "no.such.log: No such file or directory\n"),
         ]
-        for name in ("mine.tar.zst", "my-rule.yaml"):
+        for name in ("mine.benchd.db", "my-rule.yaml"):
             (self.folder / name).touch()
         for words, code, text in rows:
             with self.subTest(" ".join(words)):
@@ -211,11 +211,16 @@ class Benchmarks(cli.CliCase):
 class Validate(cli.CliCase):
     def test_whoever_reads_has_json(self):
         """Every verb but those that write bytes as they are, change something, or start something; explain prints the CRD's schema,
-        and validate has the form of a compiler, FILE:LINE:COLUMN: error: PATH: TEXT."""
-        no_json = {"init", "try", "explain", "export", "reproduce", "logs", "cancel", "delete", "help", "report", "validate"}
+        validate has the form of a compiler, FILE:LINE:COLUMN: error: PATH: TEXT, and of describe results and export have all."""
+        no_json = {"describe", "init", "try", "explain", "export", "reproduce", "logs", "cancel", "delete", "help", "report", "validate"}
         for verb in set(VERBS) - no_json:
             with self.subTest(verb):
                 self.assertRegex(self.ctl(verb, "--help").stdout, r"(?s)Output formats \(-o\): .{0,200}?\bjson\b")
+
+    def test_the_manifest_is_made_of_the_schema(self):
+        kinds = cli.subprocess.run([cli.os.environ["KINDS_JSON"]], check=True, stdout=cli.subprocess.PIPE).stdout
+        made = cli.subprocess.run([cli.ROOT / "script" / "crd", "-"], input=kinds, check=True, stdout=cli.subprocess.PIPE).stdout
+        self.assertEqual(made.decode(), (cli.ROOT / "manifests" / "benchmark-crd.yaml").read_text(encoding="utf-8"), "run script/crd")
 
     def test_explain_prints_what_a_field_means(self):
         text = self.ctl("explain", "spec.systems.log").stdout
@@ -223,7 +228,7 @@ class Validate(cli.CliCase):
         self.assertRegex(text, r"(?m)^  lines   <\[\]object>   required$")
         self.assertLessEqual(max(map(len, text.splitlines())), 80)
         text = self.ctl("explain", "spec.measure").stdout
-        self.assertRegex(text, r"steps   <integer>   1 to 1000000\n    Measured steps; default 100\.")
+        self.assertRegex(text, r"steps   <integer>   1 to 1000000\n    Measured steps\. Default 100\.")
         self.assertEqual(self.ctl("explain", "Benchmark.spec").stdout.count("FIELDS:"), 1)
         self.assertIn("FIELD:  bmr.status.eta", self.ctl("explain", "bmr.status.eta").stdout)
 

@@ -30,6 +30,9 @@ struct world {
     unsigned n_wakes;
 };
 
+/* As turn_cpu_ns of a run_queue: its turn never ends, however slow the machine is. */
+#define TURN_WITHOUT_END INT64_MAX
+
 struct world *world_new(void);
 void world_freep(struct world **w); /* fails where a claim is left */
 

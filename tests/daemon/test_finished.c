@@ -3,8 +3,7 @@
 #include <dirent.h>
 #include <malloc.h>
 
-#include <sqlite3.h>
-
+#include "tests/store/store_folder.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -65,7 +64,6 @@ static void put_row(struct world *w, json_t *bmr, bool is_judged, int64_t ended_
 /* The row of r0 for r1 and so on, in one transaction. */
 static void copy_row(const struct world *w, size_t n)
 {
-    sqlite3 *db;
     _cleanup_(freep) char *sql = xasprintf(
         "CREATE TEMP TABLE copy AS SELECT * FROM run;"
         "BEGIN; WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i + 1 < %zu) "
@@ -75,9 +73,7 @@ static void copy_row(const struct world *w, size_t n)
         "created_unix_ms, cpus, rehearsal, simulated, phase, trials_done, trials_failed, "
         "trials_total, ended_unix_ms, mute_trials, thresholds, ttl_s FROM copy, c; COMMIT",
         n);
-    assert_int_equal(sqlite3_open(w->url + strlen("sqlite:"), &db), SQLITE_OK);
-    assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
-    sqlite3_close(db);
+    store_exec(w->url + strlen("sqlite:"), sql);
 }
 
 /* ---- what is counted ---- */

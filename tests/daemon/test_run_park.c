@@ -118,7 +118,7 @@ TEST(a_parked_run_waits_longer_each_time)
     }
     assert_string_equal(run->refusal.reason, "RunParked");
     assert_string_equal(run->refusal.text, "too long");
-    struct run_queue q = {0};
+    struct run_queue q = {.turn_cpu_ns = TURN_WITHOUT_END};
     run_queue_add(&q, run);
     assert_int_equal(run_queue_accept(&q, NULL), 0);
     assert_int_equal(run->life, LIFE_WAITING);

@@ -4,7 +4,6 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "base/text.h"
 #include "daemon/run/run.h"
 #include "daemon/run/run_queue.h"
 #include "result_fixture.h"
@@ -56,7 +55,7 @@ TEST(a_full_disk_is_told_to_new_runs)
     static const char *const statuses[] = {"{}", "{\"phase\":\"Running\"}"};
     for (size_t i = 0; i < 2; i++) {
         _cleanup_(world_freep) struct world *w = world_new();
-        _cleanup_(run_queue_done) struct run_queue q = {0};
+        _cleanup_(run_queue_done) struct run_queue q = {.turn_cpu_ns = TURN_WITHOUT_END};
         _cleanup_(json_decrefp) json_t *bmr = make_bmr("u1", "{}", statuses[i]);
         assert_true(kube_cache_put(&w->runs, bmr));
         run_queue_add(&q, new_run(w, bmr));

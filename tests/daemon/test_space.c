@@ -2,7 +2,7 @@
 #include <errno.h>
 
 #include "tests/test.h"
-#include "daemon/space.h"
+#include "daemon/retention.h"
 
 static struct store_space found;
 static unsigned n_tries;

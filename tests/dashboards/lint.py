@@ -11,6 +11,7 @@ RATE = re.compile(r"\b(rate|irate|increase)\s*\((.*?)\[([^\]]*)\]")
 UNITS = re.compile(r"none|percentunit|s|bytes|reqps|dateTimeAsIso|suffix:samples/s")
 SCOPE = 'namespace=~"$namespace",instance=~"$instance"'
 PICKS = re.compile(r"\b(max|min|avg|topk|bottomk|quantile)(?!\w)(?! by \(namespace\b)(?! without)")  # one value of several benchds
+ANY = re.compile(r'{__name__=~"(\w+)\.\+",')  # of all metrics whose names begin so
 NEVER_OVER_TIME = re.compile(r"\bbenchd_point_")  # a result has no time
 
 
@@ -41,7 +42,7 @@ def lint_scope(where, expr):
 
 def lint_target(where, panel, target, variables, metrics, has_all):
     yield from lint_datasource(f"{where}, query {target.get('refId')}", target.get("datasource"), variables)
-    expr = target.get("expr", "")
+    expr = ANY.sub(lambda m: next((name for name in metrics if name.startswith(m[1])), m[1]) + "{", target.get("expr", ""))
     yield from lint_scope(f"{where}, query {target.get('refId')}", expr)
     if has_all and PICKS.search(expr):
         yield f"{where}, query {target.get('refId')}: {PICKS.search(expr).group(1)} shows one benchd and hides the others"

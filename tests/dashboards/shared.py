@@ -8,6 +8,7 @@ import sys
 ROOT = pathlib.Path(os.environ["BENCHD_SOURCE_DIR"])
 sys.path[:0] = [str(ROOT / "tests" / "daemon" / "web"), str(ROOT / "tests" / "e2e")]
 FOLDER = ROOT / "dashboards"
+import serve  # noqa: E402  (its folder is known only now)
 
 
 def load(name="benchd-run.json"):
@@ -15,8 +16,8 @@ def load(name="benchd-run.json"):
 
 
 def documented_metrics():
-    """The names of series in docs/metrics.md, which cli/metrics-doc holds against /metrics."""
-    names = []
+    """The names of series in docs/metrics.md and docs/figures.md, which cli/metrics-doc holds against /metrics."""
+    names = [name for figure in serve.cli.figures() for name in serve.cli.metric_limits(figure)]
     for name, kind in re.findall(r"^\| ((?:bench|process|rest_client)\w+) \| (\w+) \| ", (ROOT / "docs" / "metrics.md").read_text(encoding="utf-8"),
                                  re.M):
         names += [f"{name}{suffix}" for suffix in ("_bucket", "_sum", "_count")] if kind == "histogram" else [name]

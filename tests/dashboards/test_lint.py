@@ -53,15 +53,14 @@ BROKEN = [  # (what is done to a good dashboard, the finding that must come)
     ("overlap", lambda d: panels(d, "stat")[1]["gridPos"].update(x=3), "overlap at"),
     ("too wide", lambda d: panels(d, "stat")[3]["gridPos"].update(w=7), "outside the grid"),
     ("an id twice", lambda d: panels(d, "stat")[1].update(id=1), "its id is taken"),
-    ("a query twice", lambda d: panels(d, "table")[0]["targets"][1].update(refId="A"), "two queries of one name"),
+    ("a query twice", lambda d: panels(d, "timeseries")[0]["targets"][1].update(refId="A"), "two queries of one name"),
+    ("no metric that begins so", set_expr('{__name__=~"benchd_spot_.+",' + lint.SCOPE + "}", "table"), "there is no metric benchd_spot_"),
     ("no query", lambda d: panels(d, "stat")[0].update(targets=[]), "no query"),
     ("a unit that Grafana does not have", lambda d: panels(d, "stat")[0]["fieldConfig"]["defaults"].update(unit="percents"), "unit 'percents'"),
     ("an override's unit", lambda d: panels(d, "table")[0]["fieldConfig"]["overrides"][0]["properties"][0].update(value="x/s"), "unit 'x/s'"),
     ("thresholds that fall", lambda d: panels(d, "stat")[0]["fieldConfig"]["defaults"]["thresholds"]["steps"].extend(
         [{"color": "red", "value": 2}, {"color": "green", "value": 1}]), "do not begin with null and rise"),
     ("no legend", lambda d: panels(d, "timeseries")[0]["targets"][0].update(legendFormat=""), "query A: no legend"),
-    ("an override for nothing", lambda d: panels(d, "table")[0]["fieldConfig"]["overrides"][0]["matcher"].update(options="Throughputs"),
-     "'Throughputs', which is no column"),
     ("a variable that no query has", lambda d: d["templating"]["list"][4].update(name="y"), "variable y is used nowhere"),
     ("a query's variable that is not there", lambda d: d["templating"]["list"][4].update(name="y"), "there is no variable x"),
     ("an annotation of nothing", lambda d: d["annotations"]["list"][0].update(expr="benchd_x"), "annotation Runs started: there is no metric benchd_x"),
@@ -73,6 +72,10 @@ BROKEN = [  # (what is done to a good dashboard, the finding that must come)
     ("an annotation of every benchd", lambda d: d["annotations"]["list"][0].update(expr="benchd_leader"), "Runs started: benchd_leader is not of"),
     ("runs of every benchd", lambda d: d["templating"]["list"][3].update(definition="label_values(benchd_run_info, run)"),
      "variable run: benchd_run_info is not of"),
+]
+OF_NODES = [
+    ("an override for nothing", lambda d: panels(d, "table")[0]["fieldConfig"]["overrides"][0]["matcher"].update(options="Throughputs"),
+     "'Throughputs', which is no column"),
 ]
 OF_ALL = [  # the same, of a dashboard that may show all namespaces
     ("the largest of all", set_expr(f"max(benchd_leader{{{lint.SCOPE}}})"), "query A: max shows one benchd and hides the others"),
@@ -120,7 +123,8 @@ def main():
         for target in re.findall(r"/d/([\w-]+)\?", json.dumps(dashboard)):
             t.ok((shared.FOLDER / f"{target}.json").exists(), f"{path.name}: its link to {target} leads somewhere")
         t.ok(path.stat().st_size < 100_000, f"{path.name}: fits a ConfigMap with others", path.stat().st_size)
-    for name, break_it, expected, of in [*((*row, "benchd-run.json") for row in BROKEN), *((*row, "benchd-health.json") for row in OF_ALL)]:
+    for name, break_it, expected, of in [*((*row, "benchd-run.json") for row in BROKEN), *((*row, "benchd-nodes.json") for row in OF_NODES),
+                                       *((*row, "benchd-health.json") for row in OF_ALL)]:
         dashboard = copy.deepcopy(shared.load(of))
         break_it(dashboard)
         t.match(expected, "\n".join(lint.lint(dashboard, METRICS)), f"the linter sees: {name}")

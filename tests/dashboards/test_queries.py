@@ -136,13 +136,6 @@ TRENDS = {
     "Speedup by $x": {**interval("speedup"), "ideal": lambda p: p["speedup"]["value"] / p["efficiency"]["value"]},
     "Efficiency by $x": {**interval("efficiency"), "ideal": lambda p: 1},
 }
-TABLE = {
-    "Throughput": number("throughput", "value"), "Throughput low": number("throughput", "low"),
-    "Throughput high": number("throughput", "high"), "Baseline": number("baseline", "throughput", "value"),
-    "Speedup": number("speedup", "value"), "Speedup low": number("speedup", "low"), "Speedup high": number("speedup", "high"),
-    "Efficiency": number("efficiency", "value"), "Efficiency low": number("efficiency", "low"),
-    "Efficiency high": number("efficiency", "high"), "Trials": number("trialsSucceeded"),
-}
 
 
 SMALL = {"name": "small.json", "pservers": (1,), "trainers": (1, 2), "repeats": 3, "env": {"FAKE_FACTOR": "1=1.7"},
@@ -224,16 +217,17 @@ class Queries(unittest.TestCase):
                 self.assert_numbers(got, known(expected[titles[target["refId"]]]))
 
     def check_table(self, panel):
-        renames = panel["transformations"][1]["options"]["renameByName"]
-        titles = {target["refId"]: renames[f"Value #{target['refId']}"] for target in panel["targets"]}
-        self.assertEqual(sorted(titles.values()), sorted(TABLE))
-        for target in panel["targets"]:
-            with self.subTest(f"column {titles[target['refId']]}"):
-                got = {int(labels["point"]): value for labels, value in self.ask(target)}
-                expected = {p["point"]: TABLE[titles[target["refId"]]](p) for p in self.expected.points}
-                self.assert_numbers(got, known(expected))
-                for labels, _ in self.ask(target):
-                    self.assertLessEqual(self.expected.labels(self.expected.points[int(labels["point"])]).items(), labels.items())
+        """Every figure of the catalogue that /metrics has, in base units."""
+        target, = panel["targets"]
+        got = {}
+        for labels, value in self.ask(target):
+            got[labels["__name__"], int(labels["point"])] = value
+            self.assertLessEqual(self.expected.labels(self.expected.points[int(labels["point"])]).items(), labels.items())
+        numbers = {name: number(row["json"], part) for row in cli.figures() for name, part in cli.metric_limits(row).items()}
+        numbers |= {"benchd_point_baseline_throughput_samples_per_second": number("baseline", "throughput", "value"),
+                    "benchd_point_trials_succeeded": number("trialsSucceeded")}
+        found = known({(name, p["point"]): get(p) for name, get in numbers.items() for p in self.expected.points})
+        self.assert_numbers(got, {key: value * (1 << 20 if key[0].endswith("_bytes") else 1) for key, value in found.items()})
 
     def check_one(self, panel, expected_label, expected):
         (labels, value), = self.ask(panel["targets"][0])
@@ -395,10 +389,11 @@ class Queries(unittest.TestCase):
 
             def column(key, nodes=nodes):
                 return {node["node"]: node[key] for node in nodes}
+            stragglers = [share for share in (point["stragglerShare"]["value"] for point in document["points"]) if share is not None]
             excesses = [node["excess"] for node in nodes if node["excess"] is not None]
             self.check_panels({
                 "Nodes": lambda p, n=len(nodes): self.check_one(p, None, n),
-                "Points with a straggler": lambda p, n=len(document["slowReplicas"]): self.check_one(p, None, n),
+                "Worst straggler": (lambda p, s=stragglers: self.check_one(p, None, max(s))) if stragglers else self.check_nothing,
                 "Slowest node": (lambda p, e=excesses: self.check_one(p, None, max(e))) if excesses else self.check_nothing,
                 "By node": lambda p: self.check_columns(p, "node", {
                     "Replicas": column("replicas"), "Points": column("points"), "Time a step, more than others": column("excess"),

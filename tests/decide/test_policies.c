@@ -1,6 +1,6 @@
 /* The small policies of reconcile that docs/contracts/retries.md has no table for. */
 #include "tests/test.h"
-#include "base/text.h"
+#include "base/str.h"
 #include "decide/policy_attempt.h"
 #include "decide/policy_end.h"
 #include "decide/policy_wait.h"

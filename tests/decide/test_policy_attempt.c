@@ -1,10 +1,15 @@
 /* How one gang is judged: a gang is written as one word a member, "pserver/0=run". */
 #include "tests/test.h"
+#include "core/record.h"
 #include "decide/policy_attempt.h"
 
 #include "base/str.h"
 
 #define NOW 100000
+
+static const struct summary usable = {.samples = 1, .duration_ns = 1}, empty = {.duration_ns = 1},
+                            of_job = {.samples = 1, .duration_ns = 1, .source.is_job = true},
+                            job_empty = {.duration_ns = 1, .source.is_job = true};
 
 /* clang-format off */
 static const struct {
@@ -15,16 +20,15 @@ static const struct {
     {"run", {.state = REPLICA_RUNNING}},
     {"read", {.state = REPLICA_RUNNING, .has_exited = true}},
     {"unready", {.state = REPLICA_RUNNING, .message = "node 'n4' is not ready"}},
-    {"done", {.state = REPLICA_SUCCEEDED, .ended_unix_ms = NOW, .has_summary = true}},
-    {"done-10s", {.state = REPLICA_SUCCEEDED, .ended_unix_ms = NOW - 10000, .has_summary = true}},
-    {"job", {.state = REPLICA_SUCCEEDED, .ended_unix_ms = NOW, .has_summary = true, .is_job_summary = true}},
-    {"job-empty", {.state = REPLICA_SUCCEEDED, .ended_unix_ms = NOW, .has_summary = true, .is_job_summary = true, .summary_fault = "x"}},
+    {"done", {.state = REPLICA_SUCCEEDED, .ended_unix_ms = NOW, .summary = &usable}},
+    {"done-10s", {.state = REPLICA_SUCCEEDED, .ended_unix_ms = NOW - 10000, .summary = &usable}},
+    {"job", {.state = REPLICA_SUCCEEDED, .ended_unix_ms = NOW, .summary = &of_job}},
+    {"job-empty", {.state = REPLICA_SUCCEEDED, .ended_unix_ms = NOW, .summary = &job_empty}},
     {"mute", {.state = REPLICA_SUCCEEDED, .ended_unix_ms = NOW}},
-    {"empty", {.state = REPLICA_SUCCEEDED, .ended_unix_ms = NOW, .has_summary = true,
-               .summary_fault = "'samples' is 0"}},
+    {"empty", {.state = REPLICA_SUCCEEDED, .ended_unix_ms = NOW, .summary = &empty}},
     {"damaged", {.state = REPLICA_SUCCEEDED, .ended_unix_ms = NOW,
                  .message = "damaged record: 'steps' is missing"}},
-    {"logged", {.state = REPLICA_SUCCEEDED, .ended_unix_ms = NOW, .has_log_rule = true, .has_summary = true}},
+    {"logged", {.state = REPLICA_SUCCEEDED, .ended_unix_ms = NOW, .has_log_rule = true, .summary = &usable}},
     {"missed", {.state = REPLICA_SUCCEEDED, .ended_unix_ms = NOW, .has_log_rule = true,
                 .message = "no line matched\nthe last 5 lines:\n"}},
     {"unread", {.state = REPLICA_SUCCEEDED, .ended_unix_ms = NOW,

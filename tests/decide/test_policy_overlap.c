@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "core/record.h"
 #include "decide/policy_attempt.h"
 #include "decide/policy_overlap.h"
 
@@ -18,6 +19,8 @@ static int64_t ms_of(double s)
     return s == 0 ? 0 : 1000000 + (int64_t)(s * 1000);
 }
 
+static const struct summary usable = {.samples = 1, .duration_ns = 1};
+
 static struct observed_replica replica_of(const struct shown *s, uint32_t index)
 {
     return (struct observed_replica){
@@ -25,7 +28,7 @@ static struct observed_replica replica_of(const struct shown *s, uint32_t index)
         .state = s->ended > 0  ? REPLICA_SUCCEEDED
                  : s->seen > 0 ? REPLICA_RUNNING
                                : REPLICA_PENDING,
-        .has_summary = true,
+        .summary = &usable,
         .started_unix_ms = ms_of(s->started),
         .finished_unix_ms = ms_of(s->finished),
         .seen_unix_ms = ms_of(s->seen),

@@ -25,7 +25,6 @@ NAMES = {"allreduce-sweep", "allreduce-systems", "fleetx-collective", "fleetx-ps
 
 def check_crd(t, cluster):
     k = cluster.kubectl
-    t.ok(CRD.stat().st_size < 200 * 1024, "the file is smaller than 200 KiB", CRD.stat().st_size)
     first = k("apply", "-f", CRD, check=False)
     t.equal(0, first.returncode, "plain kubectl apply takes the CRD")
     t.equal("", first.stderr, "without a warning")
@@ -37,7 +36,7 @@ def check_crd(t, cluster):
         conditions = {c["type"]: c["status"] for c in crd["status"]["conditions"]}
         t.equal({"NamesAccepted": "True", "Established": "True"}, conditions, f"{kind}: conditions, schema structural")
         copied = len(crd["metadata"]["annotations"]["kubectl.kubernetes.io/last-applied-configuration"])
-        t.ok(copied < 200 * 1024, f"{kind}: room in the annotation of kubectl apply", copied)
+        t.ok(copied < 110_000, f"{kind}: much room in the annotation of kubectl apply, which holds 262,144", copied)
 
 
 def check_shipped(t, k):

@@ -149,7 +149,7 @@ def check_https(t, build_dir, folder):
     def ask(**env):
         env = {"PATH": mkimage.PATH, "AWS_ENDPOINT_URL": f"https://127.0.0.1:{port}", "AWS_ACCESS_KEY_ID": "id",
                "AWS_SECRET_ACCESS_KEY": "secret", **env}
-        done = subprocess.run(["chroot", f"--userspec={mkimage.USER}", root, "/usr/bin/benchctl", "import", "s3://runs/a.benchd.tar.zst",
+        done = subprocess.run(["chroot", f"--userspec={mkimage.USER}", root, "/usr/bin/benchctl", "import", "s3://runs/a.benchd.db.zst",
                                "--store", "sqlite:/tmp/store.db"], capture_output=True, text=True, env=env, check=False, timeout=60)
         return done.stderr
     bundle = root / mkimage.AUTHORITIES.lstrip("/")

@@ -20,7 +20,7 @@ from cluster import Cluster
 from test_runs import FINAL, create, delete, get, wait_phase
 
 KINDS = "services,events,events.events.k8s.io,networkpolicies,leases,benchmarks,benchmarkruns,configmaps"
-PATHS = ("/metrics", "/healthz", "/readyz", "/", "/api/v1/runs", "/runs/RUN", "/api/v1/runs/RUN", "/api/v1/runs/RUN/attempts",
+PATHS = ("/metrics", "/healthz", "/readyz", "/", "/api/v1/runs", "/runs/RUN", "/api/v1/runs/RUN", "/api/v1/runs/RUN/file",
          "/api/v1/runs/RUN/results", "/api/v1/runs/RUN/logs?point=0")
 
 

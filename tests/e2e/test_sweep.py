@@ -136,7 +136,7 @@ def check_gpus(t, cluster, ctl):
                  'node_labels: +{"rack":"r7"}'):
         t.match(rf"(?m)^  {fact}$", told, "describe: where it ran")
     text = ctl("results", result["run"], "--explain").stdout
-    t.match("efficiency E = S x devices of the baseline / devices", re.sub(r"\s+", " ", text), "results: by devices")
+    t.match("Efficiency: Speedup divided by the number of devices", re.sub(r"\s+", " ", text), "results: by devices")
     t.match("node 'gpu-0' had several pods of one device each", re.sub(r"\s+", " ", text), "results: a node that is split")
     t.match(r"at 3.000 a GPU hour", ctl("results", result["run"], "--price", "3/gpu-hour").stdout, "results: the cost of a million samples")
 
@@ -188,8 +188,8 @@ def check_lanes(t, cluster, daemon, ends, ctl):
 
 
 def check_node_pairs(t, cluster, ends, ctl):
-    """The shipped node-pairs, but of a program that writes summaries: each pair runs on the nodes that it names, two at a time, and the
-    node of which all pairs are 15% slower is named."""
+    """The shipped node-pairs, but of a program that writes summaries: each pair runs on the nodes that it names, two at a time, and those
+    of a node that is 15% slower are the slowest of the table."""
     path, nodes, slow = cluster.dir / "pairs.yaml", [f"fake-{i}" for i in range(10, 15)], "fake-13"
     text = tap.whole(tap.ROOT / "benchmarks" / "node-pairs.yaml").replace("fp32-sum", "vgg16-fluid-fc512")
     text, count = re.subn(r"\{name: pytorch, profile: pytorch, .*\}", "{name: benchworker, profile: benchworker, image: any}", text)
@@ -209,12 +209,9 @@ def check_node_pairs(t, cluster, ends, ctl):
     t.equal(("Succeeded", 10), (result["phase"], len(result["points"])), "all pairs of 5 nodes are measured")
     ran = [{replica["placement"]["node"] for replica in point["trials"][0]["replicas"]["items"]} for point in result["points"]]
     t.equal([{point["parameters"]["node"], point["parameters"]["peer"]} for point in result["points"]], ran, "each on its two nodes")
-    t.equal([slow], [node["node"] for node in result["nodes"] if node["slow"]], "the slow node is named, and no other")
-    pairs = {node["node"]: node["pairs"] for node in result["nodes"]}
-    t.equal([4] * 5, [of["pairs"] for of in pairs.values()], "each node has 4 pairs")
-    t.ok(0.8 < pairs[slow]["throughput"]["value"] < 0.9 and pairs[slow]["p"] < 0.05, "its figure and its p", pairs[slow])
-    t.match(rf"node '{slow}' is slow: its 4 pairs have 8\d\.\d% of the throughput", " ".join(ctl("results", result["run"], "--by", "node").stdout.split()),
-            "results --by node: the warning")
+    figures = {(point["parameters"]["node"], point["parameters"]["peer"]): point["throughput"]["value"] for point in result["points"]}
+    t.ok(max(x for pair, x in figures.items() if slow in pair) < min(x for pair, x in figures.items() if slow not in pair),
+         "the pairs of the slow node are the slowest", figures)
 
 
 def check_no_summaries(t):

@@ -50,12 +50,11 @@ static struct log_parser *parse(const struct log_rule *rule, const char *log, si
 
 static void check_summary(const struct log_result *r)
 {
-    _cleanup_(summary_done) struct summary again;
-    _cleanup_(buf_done) struct buf line = BUF_INIT;
+    struct record again;
     const struct replica_id id = {.role = ROLE_TRAINER};
-    record_write_summary(&line, &(struct record_who){.role = ROLE_TRAINER}, &r->summary, r->step_ns,
-                         r->n_step_ns);
-    must(summary_read(buf_cstr(&line), &id, &again, NULL) == 0, "a summary is refused");
+    _cleanup_(freep) char *line = summary_write(&r->summary, &id);
+    must(record_read(line, strlen(line), &again, NULL) > 0, "a summary is refused");
+    record_done(&again);
 }
 
 static struct log_rule *rule_of(const char *first)

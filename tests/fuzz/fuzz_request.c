@@ -83,7 +83,8 @@ static void open_world(void)
         save(s, fixture_throughput(&world.run, point, 0, 50 + point));
     }
     save(s, fixture_end(&world.run, 1, 1, 0, ATTEMPT_FAILED, "trainer/1: lost"));
-    world.site = (struct site){.store = s, .now.runs = &none};
+    world.site =
+        (struct site){.store = s, .store_path = world.url + strlen("sqlite:"), .now.runs = &none};
     (void)atexit(close_world);
 }
 
@@ -96,7 +97,7 @@ static void check(const struct web_request *req, struct web_response *res)
     }
     const bool is_probe = str_eq(req->path, "/readyz") || str_eq(req->path, "/healthz");
     must(is_known || (res->code == 503 && is_probe), "another status", req->path);
-    if (str_eq(res->content_type, WEB_JSON) && res->pack == NULL) {
+    if (str_eq(res->content_type, WEB_JSON) && !res->is_file) {
         _cleanup_(json_decrefp) json_t *document = json_loads(buf_cstr(&res->body), 0, NULL);
         must(document != NULL, "no JSON", req->path);
     }

@@ -162,6 +162,30 @@ TEST(machines)
     }
 }
 
+TEST(ports)
+{
+    /* clang-format off */
+    static const char v4[] = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n"
+                             "   0: 0100007F:1BFC 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 501 1\n"
+                             "   1: 0100007F:0016 0100007F:1BFD 01 00000000:00000000 00:00000000 00000000     0        0 502 1\n",
+                      v6[] = "  sl  local_address                         remote_address                        st tx_queue\n"
+                             "   0: 00000000000000000000000000000000:0050 00000000000000000000000000000000:0000 0A 00000000\n";
+    /* clang-format on */
+    static const struct {
+        int64_t port;
+        bool listens;
+    } looks[] = {{7164, true}, {80, true}, {22, false}, {7165, false}, {0, false}};
+    char root[] = "/tmp/benchd-host-XXXXXX";
+    assert_non_null(mkdtemp(root));
+    assert_true(host_listens(root, 22)); /* unknown */
+    put_file(root, "/proc/net/tcp", v4);
+    put_file(root, "/proc/net/tcp6", v6);
+    for (size_t i = 0; i < N_ROWS(looks); i++) {
+        assert_int_equal(host_listens(root, looks[i].port), looks[i].listens);
+    }
+    assert_int_equal(nftw(root, remove_one, 8, FTW_DEPTH | FTW_PHYS), 0);
+}
+
 TEST(between_two_looks)
 {
     static const struct {

@@ -100,12 +100,11 @@ static void on_done(void *ctx, int r, const struct kube_response *res, const str
 }
 
 /* Events of number 0. */
-static void on_notice(void *ctx, enum kube_notice notice, const char *text)
+static void on_notice(enum kube_notice notice, const char *text)
 {
     static const char *const names[] = {[KUBE_NOTICE_INSECURE] = "insecure",
                                         [KUBE_NOTICE_WARNING] = "warning",
                                         [KUBE_NOTICE_PLUGIN] = "plugin"};
-    (void)ctx;
     say(json_pack("{s:i, s:s, s:s, s:s}", "id", 0, "event", "notice", "notice", names[notice],
                   "text", text));
 }

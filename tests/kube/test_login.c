@@ -5,8 +5,7 @@
 #include <errno.h>
 
 #include "base/mem.h"
-#include "kube/exec_credential.h"
-#include "kube/login.h"
+#include "kube/credentials.h"
 
 #define WALL_MS INT64_C(1800000000000)
 

@@ -3,7 +3,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
-#include "kube/warning.h"
+#include "kube/session.h"
 
 TEST(texts)
 {

@@ -1,7 +1,7 @@
 /* Watch lines: however the bytes come, the events are the same. */
 #include "cmocka_kube.h"
 
-#include "kube/watch.h"
+#include "kube/reflector.h"
 
 #include "base/mem.h"
 #include "kube/json.h"

@@ -1,18 +1,18 @@
 /* Results of stored runs, from figures and from rows (load/loaded_run.h). */
 #include "tests/test.h"
-#include "load/archive_run.h"
 #include "load/loaded_run.h"
 
 #include <errno.h>
 #include <math.h>
-
-#include <sqlite3.h>
 
 #include "../store/store_folder.h"
 #include "result_fixture.h"
 
 #define SWEEP "{grid: {pservers: [1], trainers: [1, 2]}}"
 #define MORE "  baseline: {kind: Point, where: {trainers: 1}}\n  repeats: {min: 3}\n"
+
+/* Of the last replica of the last attempt. */
+#define DAMAGE "UPDATE replica SET steps = -1 WHERE point = 1 AND trial = 2 AND replica_index = 1"
 
 struct stored {
     struct fixture f;
@@ -59,9 +59,9 @@ static void stored_done(struct stored *s)
     fixture_done(&s->f);
 }
 
-static void init(struct stored *s)
+static void init_with(struct stored *s, const char *more)
 {
-    fixture_init(&s->f, SWEEP, MORE, 8);
+    fixture_init(&s->f, SWEEP, more, 8);
     for (uint32_t p = 0; p < 2; p++) {
         for (uint32_t t = 0; t < 3; t++) {
             struct attempt_row *row = fixture_throughput(&s->f, p, t, 60 + 30 * p + t);
@@ -80,12 +80,16 @@ static void init(struct stored *s)
     }
     fixture_set_environment(&s->f, 1, 0, "{\"node\":\"b\"}");
     fixture_set_environment(&s->f, 4, 1, "{\"node\":\"b\"}");
-    fixture_set_environment(&s->f, 2, 0, "no JSON");
     fixture_set_environment(&s->f, 2, 1, NULL);
     stored_init(s);
 }
 
-/* Loads a run and checks its throughputs against what the rows of the fixture give. */
+static void init(struct stored *s)
+{
+    init_with(s, MORE);
+}
+
+/* Loads a run and checks its throughputs and thresholds against those of the fixture's rows. */
 static int load(struct stored *s, enum figures_of of)
 {
     struct run_row row;
@@ -105,11 +109,11 @@ static int load(struct stored *s, enum figures_of of)
                             sizeof(double));
         assert_memory_equal(&got->speedup.estimate.low, &want->speedup.estimate.low,
                             sizeof(double));
-        point_open(got);
-        for (size_t t = 0; t < got->n_trials; t++) {
-            const bool has = of != FIGURES_OF_POINTS && run.result->source->fault.code == 0;
-            assert_int_equal(got->trials[t].n_replicas, has ? want->trials[t].n_replicas : 0);
-        }
+    }
+    assert_int_equal(run.result->thresholds.len, expected->thresholds.len);
+    for (size_t i = 0; i < expected->thresholds.len; i++) {
+        assert_int_equal(run.result->thresholds.items[i].verdict,
+                         expected->thresholds.items[i].verdict);
     }
     assert_int_equal(run.n_rows, of == FIGURES_OF_POINTS ? 0 : s->f.rows.len);
     assert_int_equal(run.result->warnings.len,
@@ -125,27 +129,35 @@ static void load_both(struct stored *s, int r)
     assert_int_equal(load(s, FIGURES_OF_REPLICAS), r);
 }
 
-/* As somebody with an editor of SQLite files. */
 static void exec(const struct stored *s, const char *sql)
 {
-    sqlite3 *db = NULL;
-    _cleanup_(freep) char *path = xasprintf("%s/results.db", s->folder);
-    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-    if (sqlite3_exec(db, sql, NULL, NULL, NULL) != SQLITE_OK) {
-        fail_msg("%s", sqlite3_errmsg(db));
-    }
-    sqlite3_close(db);
+    store_exec(s->url + strlen("sqlite:"), sql);
 }
 
-TEST(records_are_not_read_again)
+TEST(replicas_are_read_where_they_are_wanted)
 {
     _cleanup_(stored_done) struct stored s = {0};
     init(&s);
     load_both(&s, 0);
-    exec(&s, "UPDATE replicas SET zstd = X''");
-    load_both(&s, 0);
     set_phase(&s, RUN_RUNNING); /* it was resumed */
     load_both(&s, 0);
+    exec(&s, DAMAGE);
+    assert_int_equal(load(&s, FIGURES_OF_POINTS), 0);
+    assert_int_equal(load(&s, FIGURES_OF_REPLICAS), -EBADMSG); /* and not when it is printed */
+}
+
+/* A figure of replicas is judged also where only figures of points are wanted. */
+TEST(thresholds_are_judged)
+{
+    static const char *const metrics[] = {"efficiency", "efficiencyPerPod", "exchangeShare"};
+    for (size_t i = 0; i < N_ROWS(metrics); i++) {
+        _cleanup_(freep) char *more =
+            xasprintf(MORE "  thresholds: [{metric: %s, max: 0.9}]\n", metrics[i]);
+        _cleanup_(stored_done) struct stored s = {0};
+        init_with(&s, more);
+        load_both(&s, 0);
+        assert_int_not_equal(s.f.result->thresholds.items[0].verdict, THRESHOLD_UNKNOWN);
+    }
 }
 
 /* Those of one attempt are enough to read all rows, or to say that they are damaged. */
@@ -154,6 +166,8 @@ TEST(rows_are_read_where_figures_are_missing)
     static const char *const changes[] = {
         "UPDATE attempt SET figures = NULL WHERE trial = 1",
         "UPDATE attempt SET unit = 'miles' WHERE trial = 1",
+        "UPDATE attempt SET throughput = 9e999 WHERE trial = 1",
+        "UPDATE attempt SET throughput = -1 WHERE trial = 1",
         "UPDATE machine SET facts = '{' || facts",
     };
     for (size_t i = 0; i < N_ROWS(changes); i++) {
@@ -161,58 +175,40 @@ TEST(rows_are_read_where_figures_are_missing)
         init(&s);
         exec(&s, changes[i]);
         load_both(&s, 0);
-        exec(&s, "UPDATE replicas SET zstd = X''");
+        exec(&s, DAMAGE);
         load_both(&s, -EBADMSG);
     }
-    struct stored s = {0};
-    init(&s);
-    exec(&s, "UPDATE replica_figures SET zstd = X'00112233' WHERE trial = 1");
-    load_both(&s, 0);
-    stored_done(&s);
 }
 
-/* Rows of a large run are read point by point. */
-TEST(a_huge_run_is_read)
+/* What is written then has no end, and no attempt is shown without its replicas. */
+TEST(damage_after_the_load)
 {
-    _cleanup_(stored_done) struct stored s = {0};
-    fixture_init(&s.f, "{grid: {pservers: [1], trainers: [1000]}}",
-                 "  baseline: {kind: Point, where: {trainers: 1000}}\n  repeats: {min: 320}\n", 0);
-    fixture_throughput(&s.f, 0, 0, 60000);
-    fixture_throughput(&s.f, 0, 1, 61000);
-    stored_init(&s);
-    load_both(&s, 0);
-    exec(&s, "UPDATE attempt SET figures = NULL");
-    load_both(&s, 0);
-}
-
-/* A run of one store becomes the same run of another one, once. */
-TEST(an_archive_of_a_run)
-{
-    _cleanup_(stored_done) struct stored s = {0};
-    char folder[64], url[96];
-    init(&s);
-    struct store *other = store_in_folder(folder, url);
-    _cleanup_(buf_done) struct buf file = BUF_INIT, again = BUF_INIT;
-    _cleanup_(archive_done) struct archive a = {0};
-    _cleanup_(loaded_run_done) struct loaded_run run = {0};
-    struct err err = {0};
-    const char *uid = s.f.def->uid;
-    assert_int_equal(archive_store_pack(s.store, "none", folder, &file, NULL), -ENOENT);
-    assert_int_equal(archive_store_pack(s.store, uid, folder, &file, &err), 0);
-    assert_int_equal(archive_read(file.data, file.len, ARCHIVE_MAX_BYTES, &a, &err), 0);
-    assert_int_equal(archive_run_load(&a, &run, &err), 0);
-    assert_int_equal(archive_run_check(&a, &run, &err), 0);
-    json_auto_t *said = json_loads(buf_cstr(archive_find(&a, "environment.json")), 0, NULL);
-    json_auto_t *expected = json_pack(
-        "[{s:i, s:o}, {s:i, s:{s:s}}, {s:i, s:s}]", "replicas", 11, "environment",
-        json_loads(s.f.rows.items[0].replicas.items[0].environment_json, 0, NULL), "replicas", 2,
-        "environment", "node", "b", "replicas", 1, "environment", "no JSON");
-    assert_true(json_equal(said, expected));
-    assert_int_equal(archive_store_put(other, &a, &run, &err), 0);
-    assert_int_equal(archive_store_put(other, &a, &run, &err), -EEXIST);
-    assert_int_equal(archive_store_pack(other, uid, folder, &again, &err), 0);
-    assert_int_equal(again.len, file.len);
-    assert_memory_equal(again.data, file.data, file.len);
-    store_close(other);
-    store_folder_remove(folder);
+    static const struct {
+        const char *sql;
+        int code;
+    } rows[] = {
+        {"UPDATE event SET note = note", 0},
+        {DAMAGE, -EBADMSG},
+        {"DELETE FROM replica WHERE trial = 1; DELETE FROM attempt WHERE trial = 1", -ENOENT},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        _cleanup_(stored_done) struct stored s = {0};
+        _cleanup_(buf_done) struct buf out = BUF_INIT, want = BUF_INIT;
+        _cleanup_(loaded_run_done) struct loaded_run run = {0};
+        struct run_row row;
+        struct err err = {0};
+        init(&s);
+        assert_int_equal(s.store->ops->get_run(s.store, s.f.def->uid, &row, NULL), 0);
+        assert_int_equal(loaded_run_read(s.store, &row, &run, NULL), 0);
+        exec(&s, rows[i].sql);
+        assert_int_equal(loaded_run_put_json(&run, &out, &err), rows[i].code);
+        result_json_put(fixture_build(&s.f, RUN_SUCCEEDED), &want);
+        if (rows[i].code == 0) {
+            assert_string_equal(buf_cstr(&out), buf_cstr(&want));
+        } else {
+            assert_int_equal(err.code, -rows[i].code);
+            assert_true(out.len > 0 && out.len < want.len);
+            assert_null(json_loadb(out.data, out.len, 0, NULL));
+        }
+    }
 }

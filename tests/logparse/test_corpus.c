@@ -6,7 +6,6 @@
 #include <math.h>
 
 #include "logparse/suggest.h"
-#include "logparse/suggest.h"
 
 #define BATCH 32
 #define WORKERS 8
@@ -136,7 +135,7 @@ TEST(the_reason_of_a_doubt)
     log_advise(log, strlen(log), &who, &out);
     assert_string_equal(
         buf_cstr(&out),
-        "line 2 of the output seems to have a rate, but it does not say of what: "
+        "line 2 of the output seems to have a figure, but it does not say of what: "
         "samples, tokens, words or steps\n"
         "no number has a known unit; if 4096.5 in line 2 is the samples a second, "
         "write in the system:\n"

@@ -26,6 +26,7 @@ static const struct {
     {"mpi", "[1,3]<stdout>:rank 3: 1520.5 rows/s\n", 1, 1520.5},
     {"mpi", "Elapsed time: 12.5 s\n", 1, 0.08},
     /* Steps a second say more than the time of the run, although samples come before steps. */
+    {"lightgbm", "[12:05:21] INFO: src/cli_main.cc:205: boosting round 1, 5.1 sec elapsed\n[12:05:22] INFO: src/cli_main.cc:205: boosting round 2, 5.6 sec elapsed\n", 2, 2},
     {"lightgbm", "[LightGBM] [Info] 0.5 seconds elapsed, finished iteration 1\n[LightGBM] [Info] 1.0 seconds elapsed, finished iteration 2\nTotal time: 2 s\n", 2, 2},
     {"sysbench", "    events per second:   602.42\n    total time:                          2.0005s\n    total number of events:              1205\n", 1, 602.42},
     {NULL, "hello\nlearning_rate: 0.001\nstep 1 took a while\n", 0, 0},

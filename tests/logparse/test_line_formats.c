@@ -63,6 +63,9 @@ static const struct {
     {"step {i} loss 2.3 0.8 k img/s", 800, UNIT_SAMPLES},
     {"step {i} 51.2K tok/s 12 GB", 51200, UNIT_TOKENS},
     {"step {i} 1,3,800 img/s", 0, 0},
+    {" Epoch[ 1 of 2]-Minibatch[ {i}- {i}, 2.50%]: CrossEntropy = {loss} * 32; time = {s}s; samplesPerSecond = {r}", 800, UNIT_SAMPLES},
+    {"4 GPUs: {r} samples per sec", 800, UNIT_SAMPLES},
+    {"gpu: 3 samples/sec {r}", 800, UNIT_SAMPLES},
     {"Schritt {i}/30  Verlust 2,31  800,0 samples/s", 800, UNIT_SAMPLES},
     {"global_step=1e+3 loss={loss} 800 samples/s", 800, UNIT_SAMPLES},
     {"1.2.3 step {i} 2023-01-02 samples/s: {r}", 800, UNIT_SAMPLES},
@@ -147,7 +150,7 @@ TEST(no_format_gives_a_wrong_figure)
         if (!is_right) {
             print_message("# %s\n#   %s: %g %s/s; %s\n", rows[i].format, buf_cstr(&rule),
                           has ? s.guess.rate : 0, has ? summary_unit_names[s.guess.unit] : "",
-                          has || s.doubt == NULL ? "" : s.doubt);
+                          has ? "" : s.doubt);
             n_wrong++;
         }
     }

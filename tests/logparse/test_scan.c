@@ -1,6 +1,5 @@
 /* The two walks over a pattern's text, and what compiling makes of it. */
 #include "tests/test.h"
-#include "logparse/scan.h"
 
 #include "logparse/groups.h"
 #include "logparse/pattern.h"

@@ -5,8 +5,6 @@
 
 #include <math.h>
 
-#include "logparse/suggest.h"
-
 #define BATCH 32
 
 /* clang-format off */
@@ -115,6 +113,12 @@ TEST(the_best_line_of_a_log)
     assert_int_equal(s.number, 3);
     assert_int_equal(s.guess.n_lines, 2);
     assert_true(fabs(s.guess.rate - 150) < 1e-6); /* two equal steps: 2 / (1/100 + 1/300) */
+    static const char bars[] =
+        "100% 10000/10000 [00:00<00:00, 71528.40it/s]queries are loaded\n"
+        "  3% 1/30 [00:08<03:52,  8.00s/it]\n  7% 2/30 [00:16<03:44,  8.00s/it]\n";
+    buf_clear(&out);
+    assert_int_equal(log_suggest_rule(bars, strlen(bars), &who, &s, &out), 0);
+    assert_true(fabs(s.guess.rate - BATCH / 8.0) < 1e-6);
 }
 
 TEST(advice)
@@ -140,7 +144,7 @@ TEST(advice)
          "+(?<step>)'}]}\n"},
         {"the likeliest line", "hello 7\nperf' 12 of /s: 12.5\nbye 8\n",
          "no line of its output is a figure that is known\nthe last 3 lines:\n  1: hello 7\n  2: "
-         "perf' 12 of /s: 12.5\n  3: bye 8\nline 2 of the output seems to have a rate, but it "
+         "perf' 12 of /s: 12.5\n  3: bye 8\nline 2 of the output seems to have a figure, but it "
          "does not say of what: samples, tokens, words or steps\nno number has a known unit; if "
          "12.5 in line 2 is the samples a second, write in the system:\n  log: {lines: [{kind: "
          "Step, pattern: '(?<!\\w)/s: +(?<rate>)'}]}\n"},
@@ -208,6 +212,8 @@ TEST(groups_of_lines)
          "+ms\\b'}]}\n",
          1},
         {"Epoch # in 3.04 sec", "if 3.04 in line 30 is the time of an epoch of N samples", 1},
+        {"epoch: # train_loss: 0.2 time: 3.04 (s)", "if 3.04 in line 30 is the time of an epoch",
+         1},
         /* the numbers of a tensor are nothing */
         {"=====  tensor([1, 0, 1])", "no line has a number that could be a figure", 1},
         /* a position of steps or of samples */
@@ -245,7 +251,8 @@ TEST(groups_of_lines)
     }
 }
 
-/* Of a file, the time of a line is a part of the rule. */
+/* Of a file, the time of a line is a part of the rule. Of a clock of whole seconds, many lines have
+ * the rate. */
 TEST(numbered_lines_with_a_time)
 {
     _cleanup_(buf_done) struct buf log = BUF_INIT, out = BUF_INIT;
@@ -260,6 +267,14 @@ TEST(numbered_lines_with_a_time)
     assert_int_equal(log_suggest_rule(log.data, log.len, &who, &s, &out), 0);
     assert_true(fabs(s.guess.rate - 20 * BATCH) < 1e-6);
     assert_non_null(strstr(buf_cstr(&out), "'(?<stamp>).*?(?<!\\w)Iteration +(?<step>), +"));
+    buf_clear(&log);
+    buf_clear(&out);
+    for (unsigned i = 0; i < 400; i++) {
+        const double at = 2 + .3 * i;
+        buf_printf(&log, "[09:%02.0f:%02.0f] round %u\n", floor(at / 60), floor(fmod(at, 60)), i);
+    }
+    assert_int_equal(log_suggest_rule(log.data, log.len, &who, &s, &out), 0);
+    assert_true(fabs(s.guess.rate / BATCH * .3 - 1) < .01);
 }
 
 /* A number of one line of prose is nothing. */

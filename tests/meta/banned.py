@@ -22,7 +22,7 @@ CALLS = {
     "the user's locale": (
         r"\b(is(alnum|alpha|blank|cntrl|digit|graph|lower|print|punct|space|upper|xdigit)|to(lower|upper)"
         r"|strn?casecmp|strcasestr|str(coll|xfrm)|(is|to)w[a-z]+)(_l)?\s*\(",
-        "it follows LC_CTYPE or LC_COLLATE; use base/ascii.h, str_eq_nocase or str_find_nocase of base/str.h",
+        "it follows LC_CTYPE or LC_COLLATE; use ascii_lower, str_eq_nocase or str_find_nocase of base/str.h",
         {}),
     "another locale": (
         r"\bsetlocale\s*\(", "numbers and words must not change with the user's locale",

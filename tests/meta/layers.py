@@ -20,7 +20,7 @@ LIBRARY = ["base", "core", "host", "doc", "logparse", "reference", "exchange", "
 RULES = {
     "base": (["base"], [], ANY),
     "core": (["base", "core"], ["jansson.h"], LIBC_PURE),
-    "doc": (["base", "doc"], ["jansson.h", "yaml.h"], LIBC_PURE),
+    "doc": (["base", "doc"], ["jansson.h", "yaml.h", "pcre2.h"], LIBC_PURE),
     "logparse": (["base", "core", "doc", "logparse"], ["jansson.h", "pcre2.h"], LIBC_PURE),
     "reference": (["base", "doc", "reference"], [], LIBC_PURE),
     "exchange": (["base", "exchange"], [], LIBC_PURE),
@@ -36,7 +36,7 @@ RULES = {
     "bucket": (["base", "bucket"], ["curl/", "openssl/"], ANY),
     "store": (["base", "core", "spec", "result", "store"], ["jansson.h", "sqlite3.h", "zstd.h", "openssl/"], ANY),
     "report": (["base", "core", "logparse", "reference", "stats", "spec", "result", "compare", "report"], ["jansson.h"], LIBC_PURE),
-    "load": (["base", "core", "result", "report", "store", "load"], ["jansson.h"], ANY),
+    "load": (["base", "core", "result", "store", "load"], ["jansson.h"], ANY),
     "host": (["base", "core", "host"], ["jansson.h", "openssl/"], ANY),
     "run": (["base", "core", "host", "logparse", "spec", "decide", "pod", "kube", "store", "run"], ["jansson.h", "uv.h"], ANY),
     "ctl": (LIBRARY + ["ctl"], ["jansson.h", "uv.h", "zlib.h", "zstd.h"], ANY),

@@ -260,7 +260,7 @@ class SelfTest(unittest.TestCase):
 
     def test_number_page(self):
         page = "# Page\n\n*MS*\n\n## It is worked\n*RATE, MS, ShortStep, what a line says*\n"
-        good = {"docs/numbers.md": page,
+        good = {"docs/numbers.md": page, "lib/spec/figures.h": 'X(A, NUMBER, "a", "A", "MS", "a")\n',
                 "lib/report/x.c": 'table_column(t, "RATE", TABLE_RIGHT);\ntable_column(t, "POINT", TABLE_RIGHT);\n'
                                   'table_column(t, "SYSTEM", TABLE_LEFT);\nchar *titles[] = {"MS", "POINT"};\n',
                 "lib/result/lint.c": '[WARNING_SHORT_STEP] = "ShortStep",\n', "ctl/plan.c": '{"CPU", TABLE_RIGHT}\n'}

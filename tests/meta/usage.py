@@ -24,7 +24,6 @@ FOREIGN = {
     "apt-get": "no-install-recommends",
     "ld": "wrap",
     "meson": "prefix",
-    "tar": "zstd",
     "srun": "label",
     "torchrun": "nproc_per_node tee",
 }

@@ -80,17 +80,21 @@ class Log:
         if not count:
             return
         last = max((e.at for e in self.events if e.key in SCORES + ("eval_stop",)), default=None)
-        if last is not None and line.at >= last:
+        if last is not None and line.at >= min(last, self.stop):
             self.run = count
         else:
             self.data = self.positive("samples_per_epoch") or count
 
     def spans(self, kind, events=None):
         """Pairs the start and stop lines of one kind; a start without its stop gives no span."""
-        opened, pairs = [], []
+        opened, pairs, ranks, last = [], [], False, None
         for event in events or self.events:
             if event.key == kind + "_start":
                 again = opened and opened[-1].meta == event.meta
+                ranks = ranks or again and kind == "eval"   # Each says the same, and the first one counts.
+                if ranks and event.meta == last:
+                    continue
+                last = event.meta
                 opened = [event] if again else opened[-1:] + [event]
             elif event.key == kind + "_stop" and opened:
                 same = [e for e in opened if e.number("epoch_num") == event.number("epoch_num")]

@@ -36,6 +36,7 @@ class Piece:
 
     def __init__(self, log, start, stop, counted, before, following):
         self.start, self.stop = start.at, min(stop.at, following.at) if following else stop.at
+        self.number = start.number("epoch_num") or 0
         self.samples = named_samples(log, start, stop, before)
         self.by_data_set = not self.samples and log.unit == "epochs" and counted == "epochs"
         self.samples = self.samples or counted_samples(log, start, counted)
@@ -205,6 +206,10 @@ def by_blocks(log):
         result["how"] = how + "%d %s, evaluations of unknown length included" % (len(pieces), kind)
     if (unseen or len(pieces) == 1) and len(log.marks()) > 2 and log.unit != "epochs":
         result["between"] = by_positions(log)["rate"]
+    if log.run and len(pieces) == 1 and fractional:     # Its start-up is before the first evaluation.
+        (first, start), (last, stop) = log.marks()[0], log.marks()[-1]
+        rest = samples * (stop - start) / (stop - pieces[0].number)
+        result["rest"] = rest / (last.at - first.at - log.evaluated(first.at, last.at))
     if len(rates) >= 2:
         result["steady"] = statistics.median(rates)
         result["rest"] = sum(p.samples for p in pieces[1:]) / sum(p.time for p in pieces[1:])

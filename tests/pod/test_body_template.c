@@ -50,7 +50,6 @@ TEST(nothing_behind_a_key)
 {
     _cleanup_(run_def_freep) struct run_def *def =
         make_run(OLD_TRAINER, NEW_TRAINER "      template:\n"
-                                          "        metadata: {labels: , annotations: }\n"
                                           "        spec:\n"
                                           "          securityContext:\n"
                                           "          volumes:\n"

@@ -1,5 +1,5 @@
 #include "tests/test.h"
-#include "pod/expand.h"
+#include "pod/replica_spec.h"
 
 /* The rows of Kubernetes' own test of its expansion, and some more. */
 static const struct {

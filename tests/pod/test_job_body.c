@@ -68,9 +68,9 @@ static const struct row {
     {"{apiVersion: batch/../../api/v1, kind: Job, spec: {}}", "", AT, "", NO_JOB},
     {"{apiVersion: batch/, kind: Job, spec: {}}", "", AT, "", NO_JOB},
     {"{apiVersion: [batch/v1], kind: Job, spec: {}}", "", AT, "", NO_JOB},
-    {"{kind: Job, spec: {}}", "", AT, "", "Job ()" NO_JOB},
+    {"{kind: Job, spec: {}}", "", AT, "", "required field 'apiVersion' is missing"},
     {"{apiVersion: v1, kind: ConfigMap, data: {}}", "", AT, "", NO_JOB},
-    {"Job", "", AT, "", NO_JOB},
+    {"Job", "", AT, "", "must be a map, not a string"},
     {WHOLE, "", AT, "{apiVersion: v1, kind: Secret, metadata: {name: s}}", "Secret (v1)" NO_OBJECT},
     {WHOLE, "", AT,
      "{apiVersion: networking.k8s.io/v1, kind: NetworkPolicy, metadata: {name: x}, spec: "

@@ -1,11 +1,10 @@
 /* Every state of a pod, and what it means for its replica (docs/pods.md, "What a pod's status
  * means"; docs/contracts/retries.md). */
-#include "tests/test.h"
+#include "tests/core/summary_fixture.h"
 #include "pod/state.h"
 
 #include "base/buf.h"
 #include "base/str.h"
-#include "core/record.h"
 
 /* A container's status. */
 #define MAIN(state)                                                                                \
@@ -352,25 +351,19 @@ TEST(summary_in_message)
     const struct record_who who = {ROLE_TRAINER, 1, 0};
     const struct summary summary = {
         .samples = 128, .duration_ns = 1000000000, .steps = 8, .noise = {{5, 6}, {7, 8}, 10, 9}};
-    record_write_summary(&line, &who, &summary, NULL, 0);
+    record_write_summary(&line, &who, &summary);
     _cleanup_(json_decrefp) json_t *pod = make_ended(0, buf_cstr(&line));
     struct pod_state s;
     read_state(pod, &trainer_1, &s);
     assert_int_equal(s.state, REPLICA_SUCCEEDED);
-    assert_non_null(s.summary_line);
-    assert_memory_equal(s.summary_line, buf_cstr(&line), line.len - 1);
-    assert_memory_equal(s.noise, &summary.noise, sizeof(*s.noise));
+    assert_summary_equal(s.summary, &summary, &trainer_1);
     pod_state_done(&s);
 
     static const struct replica_id others[] = {
         {{0, 0, 0}, ROLE_TRAINER, 2}, {{0, 0, 0}, ROLE_PSERVER, 1}, {{0, 0, 1}, ROLE_TRAINER, 1}};
     for (size_t i = 0; i < N_ROWS(others); i++) { /* what it says is not theirs */
         read_state(pod, &others[i], &s);
-        if (s.summary_line != NULL) {
-            fail_msg("%s/%u of attempt %u: expected no summary, got %s",
-                     role_to_string(others[i].role), others[i].index, others[i].attempt.number,
-                     s.summary_line);
-        }
+        assert_null(s.summary);
         pod_state_done(&s);
     }
 }
@@ -379,22 +372,20 @@ TEST(why_a_summary_cannot_be_used)
 {
 #define HEAD "{\"benchd\":1,\"type\":\"summary\",\"role\":\"trainer\",\"index\":1,\"attempt\":0,"
     static const struct {
-        const char *text, *fault, *message;
+        const char *text, *message;
     } messages[] = {
-        {HEAD "\"samples\":5,\"duration_ns\":5,\"steps\":1}", NULL, ""},
-        {HEAD "\"samples\":0,\"duration_ns\":5,\"steps\":1}", "'samples' is 0", ""},
-        {HEAD "\"duration_ns\":5,\"steps\":1}", NULL,
-         "damaged record: record: 'samples' is missing"},
-        {"done", NULL, ""},
+        {HEAD "\"samples\":5,\"duration_ns\":5,\"steps\":1}", ""},
+        {HEAD "\"samples\":0,\"duration_ns\":5,\"steps\":1}", ""},
+        {HEAD "\"duration_ns\":5,\"steps\":1}", "damaged record: record: 'samples' is missing"},
+        {"done", ""},
     };
     for (size_t i = 0; i < sizeof(messages) / sizeof(messages[0]); i++) {
         _cleanup_(json_decrefp) json_t *pod = make_ended(0, messages[i].text);
         _cleanup_(pod_state_done) struct pod_state s;
         read_state(pod, &trainer_1, &s);
         assert_int_equal(s.state, REPLICA_SUCCEEDED);
-        assert_int_equal(s.summary_line != NULL, i < 2);
-        assert_string_equal(s.summary_fault == NULL ? "" : s.summary_fault,
-                            messages[i].fault == NULL ? "" : messages[i].fault);
+        assert_int_equal(s.summary != NULL, i < 2);
+        assert_int_equal(summary_is_usable(s.summary), i == 0);
         assert_string_equal(pod_state_message(&s), messages[i].message);
     }
 }
@@ -452,16 +443,11 @@ TEST(address)
 TEST(image)
 {
     static const struct {
-        const char *name, *container, *image_id, *environment, *collected;
+        const char *name, *container, *image_id;
     } cases[] = {
-        {"not pulled yet", "\"imageID\":\"\"", NULL, "{\"host\":\"a\"}", "{\"host\":\"a\"}"},
-        {"older runtimes say nothing", "\"ready\":true", NULL, NULL, NULL},
-        {"a digest", "\"imageID\":\"r/w@sha256:1f\"", "r/w@sha256:1f", "{\"host\":\"a\"}",
-         "{\"host\":\"a\",\"image_id\":\"r/w@sha256:1f\"}"},
-        {"no start record", "\"imageID\":\"r/w@sha256:1f\"", "r/w@sha256:1f", NULL,
-         "{\"image_id\":\"r/w@sha256:1f\"}"},
-        {"a replica does not know better", "\"imageID\":\"r/w@sha256:1f\"", "r/w@sha256:1f",
-         "{\"image_id\":\"mine\"}", "{\"image_id\":\"r/w@sha256:1f\"}"},
+        {"not pulled yet", "\"imageID\":\"\"", NULL},
+        {"older runtimes say nothing", "\"ready\":true", NULL},
+        {"a digest", "\"imageID\":\"r/w@sha256:1f\"", "r/w@sha256:1f"},
     };
     for (size_t i = 0; i < N_ROWS(cases); i++) {
         print_message("# case '%s'\n", cases[i].name);
@@ -475,10 +461,6 @@ TEST(image)
         assert_int_equal(s.image_id == NULL, cases[i].image_id == NULL);
         assert_string_equal(s.image_id == NULL ? "" : s.image_id,
                             cases[i].image_id == NULL ? "" : cases[i].image_id);
-        _cleanup_(freep) char *collected = pod_state_environment(&s, cases[i].environment);
-        assert_int_equal(collected == NULL, cases[i].collected == NULL);
-        assert_string_equal(collected == NULL ? "" : collected,
-                            cases[i].collected == NULL ? "" : cases[i].collected);
     }
 }
 
@@ -492,8 +474,6 @@ TEST(node)
     read_state(pod, &trainer_1, &s);
     assert_string_equal(s.node, "n4");
     assert_int_equal(s.wait, POD_WAIT_SETUP); /* its kubelet has said nothing yet */
-    _cleanup_(freep) char *collected = pod_state_environment(&s, "{\"node\":\"mine\"}");
-    assert_string_equal(collected, "{\"node\":\"n4\"}");
 }
 
 /* People look for the node first. */

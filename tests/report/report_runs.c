@@ -83,8 +83,7 @@ static void trouble(struct fixture *f)
                 "trainer/1: exit 10: /data/train-images-idx3-ubyte.gz: 'magic' is 0x1f8b0803, "
                 "expected 0x00000803\nsecond line");
     struct attempt_row *row = fixture_throughput(f, 2, 0, 99);
-    free(row->replicas.items[2].summary_json);
-    row->replicas.items[2].summary_json = NULL;
+    replica_set_line(&row->replicas.items[2], NULL);
     assert_true(f->def->rehearsal);
     fixture_build(f, RUN_PARTIALLY_FAILED);
 }
@@ -237,8 +236,7 @@ static void systems(struct fixture *f)
                                           .loss_last = NAN};
                 fixture_say(row, i, &s);
                 if (point->system == 2) {
-                    free(row->replicas.items[i].environment_json);
-                    row->replicas.items[i].environment_json = NULL;
+                    replica_set_environment(&row->replicas.items[i], NULL);
                 }
             }
         }

@@ -5,8 +5,6 @@
 #include <errno.h>
 #include <math.h>
 
-#include "report/chart_axis.h"
-#include "report/chart_svg.h"
 #include "report_runs.h"
 #include "result/pivot.h"
 
@@ -49,9 +47,9 @@ TEST(lines_of_a_sweep)
     layout_init(&l, f.result);
     assert_true(charts_make(&l, "throughput", &c));
     assert_string_equal(c.x_title, "trainers");
-    assert_int_equal(c.lines.series.len, 2);
-    assert_string_equal(c.lines.series.items[1].name, "2 pservers");
-    const struct chart_series *s = &c.lines.series.items[1];
+    assert_int_equal(c.series.len, 2);
+    assert_string_equal(c.series.items[1].name, "2 pservers");
+    const struct chart_series *s = &c.series.items[1];
     assert_int_equal(s->marks.len, 2);
     assert_true(s->marks.items[1].x == 2 && fabs(s->marks.items[1].value - 70.9) < 1e-6);
     assert_true(s->marks.items[1].low < 70.9 && s->marks.items[1].high > 70.9);
@@ -59,62 +57,6 @@ TEST(lines_of_a_sweep)
                         "2 pservers, 2 trainers: 70.90 samples/s (95%: 70.20..71.61)");
     assert_true(fabs(s->marks.items[0].ideal - 37.9) < 1e-6 &&
                 fabs(s->marks.items[1].ideal - 75.8) < 1e-6);
-}
-
-/* Over the number of servers: a line for each number of trainers, and its ideal is level. */
-TEST(lines_over_servers)
-{
-    _cleanup_(fixture_done) struct fixture f;
-    _cleanup_(layout_done) struct layout l;
-    struct chart c;
-    report_run_find("sweep")->make(&f);
-    layout_init(&l, f.result);
-    assert_true(charts_make(&l, "throughput-by-pservers", &c));
-    assert_string_equal(c.x_title, "pservers");
-    assert_string_equal(c.title, "Throughput by pservers");
-    assert_int_equal(c.lines.series.len, 2);
-    assert_string_equal(c.lines.series.items[0].name, "1 trainer");
-    const struct chart_series *s = &c.lines.series.items[1];
-    assert_string_equal(s->name, "2 trainers");
-    assert_int_equal(s->marks.len, 2);
-    assert_true(s->marks.items[1].x == 2 && fabs(s->marks.items[1].value - 70.9) < 1e-6);
-    assert_true(fabs(s->marks.items[0].ideal - s->marks.items[1].ideal) < 1e-6);
-    chart_done(&c);
-    assert_true(charts_make(&l, "efficiency-by-pservers", &c));
-    assert_true(c.lines.reference == 1 && c.lines.y_unit == CHART_PERCENT);
-    chart_done(&c);
-}
-
-/* One number of servers; servers on the first chart's x axis already; no two points that differ in
- * their servers alone. */
-TEST(servers_have_a_chart_where_it_shows_something)
-{
-    static const struct {
-        const char *sweep;
-        bool has;
-    } rows[] = {
-        {"{grid: {pservers: [1], trainers: [1, 2]}}", false},
-        {"{grid: {pservers: [1, 2], trainers: [2]}}", false},
-        {"{zip: {pservers: [1, 2], trainers: [1, 2]}}", false},
-        {"{grid: {pservers: [1, 2], trainers: [1, 2]}}", true},
-        {"{grid: {pservers: [1, 2], trainers: [1], batch_size: [4, 8]}}", true},
-    };
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        print_message("# %s\n", rows[i].sweep);
-        _cleanup_(fixture_done) struct fixture f;
-        _cleanup_(layout_done) struct layout l;
-        struct chart c;
-        fixture_init(&f, rows[i].sweep, SINGLE_NODE "  repeats: {min: 1}\n", 8);
-        for (uint32_t p = 0; p < f.def->matrix.n_points; p++) {
-            fixture_throughput(&f, p, 0, 10 + p);
-        }
-        fixture_build(&f, RUN_SUCCEEDED);
-        layout_init(&l, f.result);
-        assert_int_equal(charts_make(&l, "throughput-by-pservers", &c), rows[i].has);
-        if (rows[i].has) {
-            chart_done(&c);
-        }
-    }
 }
 
 /* A name varies that is no number: x counts its values. */
@@ -134,11 +76,11 @@ TEST(names_along_x)
     fixture_build(&f, RUN_SUCCEEDED);
     layout_init(&l, f.result);
     assert_true(charts_make(&l, "throughput", &c));
-    assert_int_equal(c.lines.x_names.len, 2);
-    assert_string_equal(c.lines.x_names.items[1], "new");
-    assert_int_equal(c.lines.series.len, 1);
-    assert_true(c.lines.series.items[0].marks.items[1].x == 1);
-    assert_string_equal(c.lines.series.items[0].marks.items[1].text, "node new: 11.00 samples/s");
+    assert_int_equal(c.names.len, 2);
+    assert_string_equal(c.names.items[1], "new");
+    assert_int_equal(c.series.len, 1);
+    assert_true(c.series.items[0].marks.items[1].x == 1);
+    assert_string_equal(c.series.items[0].marks.items[1].text, "node new: 11.00 samples/s");
 }
 
 /* The ideal belongs to its own point, also where the baseline of another was not measured. */
@@ -160,7 +102,7 @@ TEST(ideals_stand_at_their_points)
     fixture_build(&f, RUN_PARTIALLY_FAILED);
     layout_init(&l, f.result);
     assert_true(charts_make(&l, "throughput", &c));
-    const struct chart_series *s = &c.lines.series.items[0];
+    const struct chart_series *s = &c.series.items[0];
     assert_int_equal(s->marks.len, 3);
     assert_true(isnan(s->marks.items[0].ideal));
     for (uint32_t i = 1; i < 3; i++) {
@@ -183,10 +125,7 @@ TEST(the_unit_is_that_of_a_measured_point)
     fixture_build(&f, RUN_PARTIALLY_FAILED);
     layout_init(&l, f.result);
     assert_true(charts_make(&l, "throughput", &c));
-    assert_string_equal(c.lines.y_title, "tokens/s");
-    _cleanup_(buf_done) struct buf caption = BUF_INIT;
-    layout_grid_caption(&l, &caption);
-    assert_int_equal(strncmp(buf_cstr(&caption), "Throughput in tokens/s", 22), 0);
+    assert_string_equal(c.subtitle, "tokens/s");
 }
 
 TEST(lines_that_are_too_many_are_counted)
@@ -202,8 +141,8 @@ TEST(lines_that_are_too_many_are_counted)
     fixture_build(&f, RUN_SUCCEEDED);
     layout_init(&l, f.result);
     assert_true(charts_make(&l, "throughput", &c));
-    assert_int_equal(c.lines.series.len, CHART_MAX_SERIES);
-    assert_int_equal(c.lines.n_left_out, 2);
+    assert_int_equal(c.series.len, CHART_MAX_SERIES);
+    assert_string_equal(c.missing, "2 more lines are in the table only.");
 }
 
 /* Each point is its own baseline, or nothing varies: there is nothing to draw. */
@@ -212,11 +151,9 @@ TEST(no_chart_without_something_to_show)
     struct fixture f;
     struct layout l;
     struct chart c;
-    struct chart d;
     report_run_find("single-node")->make(&f);
     layout_init(&l, f.result);
     assert_false(charts_make(&l, "efficiency", &c));
-    assert_false(charts_make(&l, "trials", &d)); /* one trial each */
     layout_done(&l);
     fixture_done(&f);
     report_run_find("six-trials")->make(&f);
@@ -246,20 +183,18 @@ TEST(systems_have_rows)
     assert_true(layout_follows_system(&l, "pservers"));
     assert_false(charts_make(&l, "throughput", &c));
     assert_false(charts_make(&l, "efficiency", &c));
-    assert_false(charts_make(&l, "throughput-by-pservers", &c));
-    assert_null(layout_grid(&l));
     assert_true(charts_make(&l, "points", &d));
-    assert_int_equal(d.dots.rows.len, 3);
-    assert_string_equal(d.dots.rows.items[0].name, "own, 1 pserver");
-    assert_string_equal(d.dots.rows.items[1].name, "ddp");
-    assert_int_equal(d.dots.rows.items[1].marks.len, 2);
-    assert_true(fabs(d.dots.rows.items[1].marks.items[0].value - 37.84) < 1e-6);
-    assert_true(fabs(d.dots.rows.items[1].marks.items[1].value - 2 * 23.7) < 1e-6);
-    assert_string_equal(d.dots.rows.items[1].marks.items[1].text, "ddp: ideal 47.40 samples/s");
+    assert_int_equal(d.series.len, 3);
+    assert_string_equal(d.series.items[0].name, "own, 1 pserver");
+    assert_string_equal(d.series.items[1].name, "ddp");
+    assert_int_equal(d.series.items[1].marks.len, 2);
+    assert_true(fabs(d.series.items[1].marks.items[0].value - 37.84) < 1e-6);
+    assert_true(fabs(d.series.items[1].marks.items[1].value - 2 * 23.7) < 1e-6);
+    assert_string_equal(d.series.items[1].marks.items[1].text, "ddp: ideal 47.40 samples/s");
     chart_done(&d);
     assert_true(charts_make(&l, "phases", &b));
-    assert_int_equal(b.bars.rows.len, 1);
-    assert_non_null(b.bars.missing);
+    assert_int_equal(b.series.len, 1);
+    assert_non_null(b.missing);
     chart_done(&b);
     layout_done(&l);
     fixture_done(&f);
@@ -268,7 +203,7 @@ TEST(systems_have_rows)
     assert_false(layout_follows_system(&l, "pservers"));
     assert_false(charts_make(&l, "points", &d));
     assert_true(charts_make(&l, "phases", &b));
-    assert_null(b.bars.missing);
+    assert_null(b.missing);
     chart_done(&b);
     layout_done(&l);
     fixture_done(&f);
@@ -284,9 +219,9 @@ TEST(times_and_curves)
     layout_init(&l, f.result);
     assert_true(charts_make(&l, "time-to-accuracy-speedup", &c));
     assert_string_equal(c.title, "Speedup of the time to accuracy by trainers");
-    assert_int_equal(c.lines.series.len, 1);
-    assert_int_equal(c.lines.series.items[0].marks.len, 2);
-    const struct chart_mark *four = &c.lines.series.items[0].marks.items[1];
+    assert_int_equal(c.series.len, 1);
+    assert_int_equal(c.series.items[0].marks.len, 2);
+    const struct chart_mark *four = &c.series.items[0].marks.items[1];
     assert_true(four->x == 4 && fabs(four->value - 215 / 61.7) < 1e-9);
     assert_true(fabs(four->ideal - 4) < 1e-9 && four->low < four->value &&
                 four->value < four->high);
@@ -296,16 +231,15 @@ TEST(times_and_curves)
     assert_int_equal(pivot_set_price(f.result, "0.2/hour"), -EINVAL);
     assert_int_equal(pivot_set_price(f.result, "0.2/pod-hour"), 0);
     assert_true(charts_make(&l, "time-to-accuracy-cost", &c));
-    assert_string_equal(c.lines.y_title, "of a trial, at 0.2/pod-hour");
-    const struct chart_mark *cost = &c.lines.series.items[0].marks.items[1];
+    assert_string_equal(c.subtitle, "of a trial, at 0.2/pod-hour");
+    const struct chart_mark *cost = &c.series.items[0].marks.items[1];
     assert_true(fabs(cost->value - 0.2 * 4 / 3600 * 61.7) < 1e-12 && cost->low < cost->high);
     chart_done(&c);
     for (int is_loss = 0; is_loss < 2; is_loss++) {
         assert_true(charts_make(&l, is_loss ? "loss-over-time" : "accuracy-over-time", &c));
-        assert_int_equal(c.lines.series.len, 3);
-        assert_true(is_loss ? isnan(c.lines.reference) : c.lines.reference == 0.8);
-        const struct chart_series *s =
-            &c.lines.series.items[0]; /* of its third trial, 41 samples/s */
+        assert_int_equal(c.series.len, 3);
+        assert_true(is_loss ? isnan(c.reference) : c.reference == 0.8);
+        const struct chart_series *s = &c.series.items[0]; /* of its third trial, 41 samples/s */
         assert_int_equal(s->marks.len, is_loss ? 1 : 2);
         assert_true(s->marks.items[0].x == 90);
         assert_true(fabs(s->marks.items[0].value - (is_loss ? 1 - 0.705 : 0.705)) < 1e-9);
@@ -339,20 +273,21 @@ TEST(units_share_no_axis)
     assert_false(charts_make(&l, "throughput", &c));
 }
 
-TEST(trials_stand_around_their_median)
+/* Each figure of the catalogue has a chart; what it says is its row. */
+TEST(a_figure_without_a_maker)
 {
     _cleanup_(fixture_done) struct fixture f;
     _cleanup_(layout_done) struct layout l;
-    _cleanup_(chart_done) struct chart c;
+    _cleanup_(chart_done) struct chart c, empty;
     report_run_find("sweep")->make(&f);
     layout_init(&l, f.result);
-    assert_true(charts_make(&l, "trials", &c));
-    assert_int_equal(c.dots.rows.len, 4);
-    assert_string_equal(c.dots.rows.items[0].name, "1 pserver, 1 trainer");
-    assert_string_equal(c.dots.rows.items[3].name, "2 pservers, 2 trainers");
-    assert_int_equal(c.dots.rows.items[3].marks.len, 3);
-    assert_true(fabs(c.dots.rows.items[3].marks.items[0].value - 0.996) < 1e-6);
-    assert_true(fabs(c.dots.rows.items[3].marks.items[1].value - 1) < 1e-9);
+    assert_true(charts_make(&l, "efficiency-per-pod", &c));
+    assert_string_equal(c.title, "Efficiency per pod by trainers");
+    assert_string_equal(c.subtitle, "Speedup divided by the number of pods, servers among them.");
+    assert_true(c.unit == CHART_PERCENT && isnan(c.reference));
+    assert_non_null(strstr(c.series.items[0].marks.items[1].text, "%"));
+    assert_false(charts_make(&l, "cost", &empty)); /* without a price */
+    assert_false(charts_make(&l, "no-figure", &empty));
 }
 
 /* The fixture's phases are 1 to 7 ms over 8 steps. */
@@ -364,108 +299,9 @@ TEST(phases_are_those_of_one_step)
     report_run_find("sweep")->make(&f);
     layout_init(&l, f.result);
     assert_true(charts_make(&l, "phases", &c));
-    assert_int_equal(c.bars.rows.len, 4);
-    assert_int_equal(c.bars.parts.len, PHASE_COUNT);
-    assert_string_equal(c.bars.parts.items[1], "forward");
-    assert_true(fabs(c.bars.rows.items[0].parts[1] - 2.0 / 8) < 1e-9);
-    assert_true(fabs(c.bars.rows.items[0].whole - 1e3 * 128 / 35.1 / 8) < 5);
-}
-
-static void sparks_done(struct sparks *sparks)
-{
-    vec_each (struct chart, c, &sparks->list) {
-        chart_done(c);
-    }
-    vec_done(&sparks->list);
-}
-
-/* The first step of a program that only starts something in it, or that starts everything in it. */
-TEST(a_first_step_unlike_the_others_is_said)
-{
-    static const struct {
-        int64_t ms[5], rest_ms; /* the steps, and what the throughput counts besides */
-        const char *text;       /* of the spark; NULL: nothing about its first step */
-    } rows[] = {
-        {{540, 5000, 5100, 5050, 4990},
-         9320,
-         "; the first step differs from the others: 540.0 ms, their median is 5025 ms. All steps "
-         "together take 20681 of the 30000 ms that the throughput counts: the program may return "
-         "from a step before it has ended, and then these are not the times of its steps"},
-        {{540, 5000, 5100, 5050, 4990},
-         1000,
-         "their median is 5025 ms. It counts in the throughput"},
-        {{2100, 1000, 1010, 990, 1005},
-         9320,
-         "; the first step differs from the others: 2100 ms, their median is 1003 ms. It counts in "
-         "the throughput; a higher measure.warmupSteps excludes it"},
-        {{1900, 1000, 1010, 990, 1005}, 0, NULL},
-        {{1000, 5000, 1010, 990, 1005}, 0, NULL}, /* another one is no first step */
-    };
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        print_message("# row %zu\n", i);
-        _cleanup_(fixture_done) struct fixture f;
-        _cleanup_(layout_done) struct layout l;
-        _cleanup_(sparks_done) struct sparks sparks;
-        fixture_init(&f, "{grid: {pservers: [1], trainers: [1]}}",
-                     "  baseline: {kind: Point, where: {trainers: 1}}\n  repeats: {min: 1}\n"
-                     "  measure: {warmupSteps: 1, steps: 5}\n",
-                     8);
-        struct attempt_row *row = fixture_throughput(&f, 0, 0, 100);
-        struct replica_row *trainer = &row->replicas.items[1];
-        struct summary s = {.samples = 80, .steps = 5, .loss_first = NAN, .loss_last = NAN};
-        int64_t step_ns[5];
-        for (size_t k = 0; k < 5; k++) {
-            step_ns[k] = 1000000 * rows[i].ms[k];
-            s.duration_ns += step_ns[k];
-        }
-        s.duration_ns += 1000000 * rows[i].rest_ms;
-        const struct record_who who = {ROLE_TRAINER, 0, 0};
-        struct buf line = BUF_INIT;
-        record_write_summary(&line, &who, &s, step_ns, 5);
-        free(trainer->summary_json);
-        trainer->summary_json = buf_take(&line);
-        fixture_build(&f, RUN_SUCCEEDED);
-        layout_init(&l, f.result);
-        assert_true(charts_steps(&l, &sparks));
-        const char *text = sparks.list.items[0].spark.text;
-        const char *said = strstr(text, rows[i].text == NULL ? "first step" : rows[i].text);
-        if ((said != NULL) != (rows[i].text != NULL)) {
-            fail_msg("'%s'", text);
-        }
-    }
-}
-
-/* The log of one replica may have the steps of the whole job: then they are not
- * those of that replica. */
-TEST(steps_say_whose_they_are)
-{
-    static const char *const texts[] = {"trainer/0 of trial 0: 38.17",
-                                        "the whole job, by the log of trainer/0 of trial 0: 38.17"};
-    for (size_t i = 0; i < 2; i++) {
-        _cleanup_(fixture_done) struct fixture f;
-        _cleanup_(layout_done) struct layout l;
-        _cleanup_(sparks_done) struct sparks sparks;
-        fixture_init(&f, "{grid: {pservers: [1], trainers: [1]}}",
-                     "  baseline: {kind: Point, where: {trainers: 1}}\n  repeats: {min: 1}\n", 8);
-        struct attempt_row *row = fixture_throughput(&f, 0, 0, 100);
-        struct summary s = {.samples = 80,
-                            .steps = 2,
-                            .duration_ns = 80000000,
-                            .loss_first = NAN,
-                            .loss_last = NAN,
-                            .source = {.rule = "mine",
-                                       .method = "mean of 2 step lines",
-                                       .is_job = i == 1,
-                                       .accuracy_last = NAN}};
-        const int64_t step_ns[] = {38170000, 41830000};
-        const struct record_who who = {ROLE_TRAINER, 0, 0};
-        struct buf line = BUF_INIT;
-        record_write_summary(&line, &who, &s, step_ns, 2);
-        free(row->replicas.items[1].summary_json);
-        row->replicas.items[1].summary_json = buf_take(&line);
-        fixture_build(&f, RUN_SUCCEEDED);
-        layout_init(&l, f.result);
-        assert_true(charts_steps(&l, &sparks));
-        assert_memory_equal(sparks.list.items[0].spark.text, texts[i], strlen(texts[i]));
-    }
+    assert_int_equal(c.series.len, 4);
+    assert_int_equal(c.names.len, PHASE_COUNT);
+    assert_string_equal(c.names.items[1], "forward");
+    assert_true(fabs(c.series.items[0].marks.items[1].value - 2.0 / 8) < 1e-9);
+    assert_true(fabs(c.series.items[0].whole - 1e3 * 128 / 35.1 / 8) < 5);
 }

@@ -1,6 +1,6 @@
 #include "tests/test.h"
 #include "base/str.h"
-#include "compare/compare.h"
+#include "compare/comparison.h"
 
 #include <math.h>
 
@@ -32,8 +32,7 @@ static void set_kernel(struct fixture *f, const char *json)
 {
     vec_each (struct attempt_row, row, &f->rows) {
         vec_each (struct replica_row, r, &row->replicas) {
-            free(r->environment_json);
-            r->environment_json = xstrdup(json);
+            replica_set_environment(r, json);
         }
     }
 }
@@ -239,7 +238,7 @@ TEST(colors)
         size_t pair;
         const char *text;
     } rows[] = {
-        {0, "\033[31mSLOWER\033[0m demo-q2v8n compared with demo-7k3fq: 1 of 5 points slower"},
+        {0, "\033[31mSLOWER\033[0m demo-q2v8n compared with demo-7k3fq: of 5 points 1 Slower"},
         {0, "\033[33mDiffers:\033[0m kernel"},
         {2, "\033[33mREHEARSAL\033[0m"},
         {3, "\033[32mFaster\033[0m demo-q2v8n"},

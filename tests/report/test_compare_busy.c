@@ -1,8 +1,8 @@
 /* What the lines under a comparison say of a machine that was busy. */
 #include "tests/test.h"
 #include "../result/result_fixture.h"
-#include "compare/compare.h"
-#include "report/notes.h"
+#include "compare/comparison.h"
+#include "report/prose.h"
 
 static void make_run(struct fixture *f, const char *name, double x, double share)
 {
@@ -45,12 +45,10 @@ TEST(says_why_and_what_to_do)
          "explains a ratio of 0.510; 0.972 remain and show no change; run it again on a quiet "
          "machine, or sweep both "
          "in one run and compare RUN --axis NAME",
-         "demo-q2v8n compared with demo-7k3fq: 2 of 2 points with a change that a busier machine "
-         "may explain."},
+         "demo-q2v8n compared with demo-7k3fq: of 2 points 2 MachineBusy."},
         {50, 0.02, "",
-         "demo-q2v8n compared with demo-7k3fq: 2 of 2 points slower by up to 50%, all points "
-         "together "
-         "slower by 50%."},
+         "demo-q2v8n compared with demo-7k3fq: of 2 points 2 Slower by up to 50%, all points "
+         "together slower by 50%."},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         _cleanup_(fixture_done) struct fixture a, b;

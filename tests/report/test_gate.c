@@ -23,8 +23,8 @@ TEST(reasons_stand_apart)
     assert_non_null(strstr(buf_cstr(&text), "exit code 1; point 2"));
     _cleanup_(buf_done) struct buf narrow = BUF_INIT;
     sheet_as(sheet_gate, &g, &narrow, SHEET_TEXT, .columns = 24);
-    assert_non_null(
-        strstr(buf_cstr(&narrow), "OUTCOME\nFailed\n    every trial has a\n    result\n"));
+    assert_non_null(strstr(buf_cstr(&narrow),
+                           "OUTCOME  CHECK\nFailed   every trial has a result\n    point 1 "));
     assert_non_null(strstr(buf_cstr(&markdown), "exit code 1; point 2"));
 }
 

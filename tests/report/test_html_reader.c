@@ -2,7 +2,7 @@
 #include "tests/test.h"
 #include "base/str.h"
 #include "core/environment.h"
-#include "report/notes.h"
+#include "report/prose.h"
 #include "report/table.h"
 
 #include <math.h>
@@ -35,16 +35,14 @@ static struct attempt_row *make_trial(struct fixture *f, uint32_t point, uint32_
 {
     struct attempt_row *row = fixture_throughput(f, point, trial, x);
     for (size_t k = 0; k < row->replicas.len; k++) {
-        free(row->replicas.items[k].environment_json);
-        row->replicas.items[k].environment_json = xstrdup(environment);
+        replica_set_environment(&row->replicas.items[k], environment);
     }
     return row;
 }
 
 #define BOTH "\"cpu_model\":\"X\",\"kernel\":\"6.1\""
 
-/* What all replicas share is said once, the rest in a row for each kind; a precision is that of
- * this run; one node has no table. */
+/* A row for each kind of machine and build. */
 TEST(environments_once)
 {
     _cleanup_(fixture_done) struct fixture f;
@@ -64,31 +62,17 @@ TEST(environments_once)
             &f, p, 0, 40 + p,
             is_a ? "{\"build\":\"PyTorch 2\"," BOTH ",\"precision\":\"bf16\"}" : "{" BOTH "}");
         for (size_t k = 0; k < row->replicas.len; k++) {
-            char *placed = environment_add(row->replicas.items[k].environment_json, "vm-1", NULL);
-            free(row->replicas.items[k].environment_json);
-            row->replicas.items[k].environment_json = placed;
+            replica_place(&row->replicas.items[k], "vm-1", NULL);
         }
     }
     fixture_build(&f, RUN_SUCCEEDED);
     _cleanup_(buf_done) struct buf out = BUF_INIT;
     const char *page = page_of(&f, &out);
-    expect(page, "; bf16 in this run</dd>");
-    expect(page, "<dl>\n<dt>Node</dt>\n<dd>vm-1</dd>\n<dt>CPU</dt>\n<dd>X</dd>\n<dt>Kernel</"
-                 "dt>\n<dd>6.1</dd>\n</dl>\n");
-    expect(page, "<th>SYSTEM</th><th class=\"r\">REPLICAS</th><th>BUILD</th></tr>");
-    expect(page, "<td>a</td><td class=\"r\">3</td><td>PyTorch 2</td></tr>");
-    expect(page, "<td>b</td><td class=\"r\">3</td><td>-</td></tr>");
-    assert_null(strstr(page, "<h2>Nodes</h2>"));
-    assert_null(strstr(strstr(page, "<dt>b</dt>"), "in this run"));
-}
-
-/* A batch is that of one trainer. */
-TEST(whose_a_batch_is)
-{
-    _cleanup_(fixture_done) struct fixture f;
-    _cleanup_(buf_done) struct buf out = BUF_INIT;
-    report_run_find("sweep")->make(&f);
-    expect(page_of(&f, &out), "; batch_size 16 a trainer; 4 points");
+    expect(page, "<th>SYSTEM</th><th class=\"r\">REPLICAS</th><th>CPU</th><th>KERNEL</th>"
+                 "<th>BUILD</th></tr>");
+    expect(page, "<td>a</td><td class=\"r\">3</td><td>X</td><td>6.1</td><td>PyTorch 2</td></tr>");
+    expect(page, "<td>b</td><td class=\"r\">3</td><td>X</td><td>6.1</td><td>-</td></tr>");
+    expect(page, "<h2>Nodes</h2>");
 }
 
 /* A legend has what can be seen. */
@@ -128,7 +112,7 @@ TEST(notes_say_what_is_so)
     struct buf out = BUF_INIT;
     const char *page = page_of(&f, &out);
     expect(page, "of its log, by a rule in the definition: mean of 8 step lines");
-    expect(page, "Student&#39;s t on log throughput. Its center is the geometric mean");
+    expect(page, "median over trials; intervals: StudentTLog.");
     buf_done(&out);
     fixture_done(&f);
 }

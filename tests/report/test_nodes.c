@@ -38,9 +38,9 @@ TEST(a_hostile_start_record)
                  "  baseline: {kind: Point, where: {trainers: 2}}\n", 0);
     struct attempt_row *row = fixture_throughput(&f, 0, 0, 100);
     for (size_t i = 0; i < 2; i++) {
-        free(row->replicas.items[i].environment_json);
-        row->replicas.items[i].environment_json =
-            xasprintf("{\"cpu_model\":\"\\u001b[2J%zu\",\"node\":\"a\"}", i);
+        replica_set_environment(&row->replicas.items[i],
+                                i == 0 ? "{\"cpu_model\":\"\\u001b[2J0\",\"node\":\"a\"}"
+                                       : "{\"cpu_model\":\"\\u001b[2J1\",\"node\":\"a\"}");
     }
     fixture_build(&f, RUN_SUCCEEDED);
     _cleanup_(buf_done) struct buf text = BUF_INIT;

@@ -1,7 +1,7 @@
 /* A note that only comparisons have does not reach the sheet of a result, which has no mark and no
  * section for it: the linker puts this notes_init() in the place of the real one. */
 #include "tests/test.h"
-#include "report/notes.h"
+#include "report/prose.h"
 #include "report_runs.h"
 #include "sheet_as.h"
 

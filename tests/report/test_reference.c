@@ -4,7 +4,7 @@
 #include "../golden_csv.h"
 #include "base/str.h"
 #include "reference/reference.h"
-#include "report/reference_layout.h"
+#include "report/reference_parts.h"
 #include "report_runs.h"
 #include "result/number.h"
 #include "result/pivot.h"
@@ -317,38 +317,6 @@ TEST(a_figure_is_chosen_by_its_quantity)
         _cleanup_(freep) char *text = text_of(f.result, load(rows[i].set));
         expect(text, rows[i].said, rows[i].not_said);
     }
-}
-
-/* With a price on both sides the costs of the times are beside each other, and with errata. */
-TEST(costs_are_beside_costs)
-{
-    static const char set[] = SET(
-        AXIS "  measure: Time\n  quantity: TimeToAccuracy\n  goal: 0.8\n  unit: s\n"
-             "  errata: [{row: a, column: 1, figure: cost, printed: 4, what: 60 times too high}]\n",
-        "  - {name: a, published: {cost: [4, null]}, recomputed: {cost: [0.0655, 0.07844]}, "
-        "values: "
-        "[5895, 3530]}\n"
-        "  - {name: b, values: [1, 2]}\n");
-    static const char note[] = "Costs are in dollars there, and here at 0.2/pod-hour.\n";
-    _cleanup_(fixture_done) struct fixture f;
-    report_run_find("accuracy")->make(&f);
-    _cleanup_(freep) char *without = text_of(f.result, load(set));
-    expect(without, "trainers 1 215.0 5895 a\n", "COST");
-    expect(without, NULL, "60 times");
-    assert_true(pivot_set_price(f.result, "0.2/pod-hour") >= 0);
-    _cleanup_(freep) char *with = text_of(f.result, load(set));
-    _cleanup_(buf_done) struct buf cost = BUF_INIT;
-    number_format(0.2 / 3600 * point_pods(f.result->points[0].point) * 215, &cost);
-    _cleanup_(freep) char *rows = xasprintf(
-        "POINT THIS RUN PUBLISHED COST PUBLISHED COST OF\ntrainers 1 215.0 5895 %s 0.06550* "
-        "a\n 1 %s - b\n",
-        buf_cstr(&cost), buf_cstr(&cost));
-    expect(with, rows, NULL);
-    expect(with, note, NULL);
-    expect(with, "Erratum: a, trainers 1, cost (printed 4): 60 times too high.\n", NULL);
-    _cleanup_(freep) char *rates =
-        text_of(f.result, load(SET(AXIS "  unit: samples/s\n", ONE_ROW)));
-    expect(rates, "trainers 1 41.00 5895 a\n", "COST");
 }
 
 /* A run that knows its throughput alone is next to no published time, ratio or share, whatever the

@@ -52,29 +52,11 @@ static void assert_near(double expected, double actual)
     }
 }
 
-/* A page names the point as its tables do, also where nobody says on which node a replica ran. */
-TEST(the_page_names_slow_replicas)
-{
-    _cleanup_(fixture_done) struct fixture f;
-    make(&f);
-    const size_t n_nodes = f.result->nodes.len;
-    assert_true(n_nodes > 0);
-    for (int with_nodes = 0; with_nodes < 2; with_nodes++) {
-        f.result->nodes.len = with_nodes ? n_nodes : 0;
-        _cleanup_(buf_done) struct buf out = BUF_INIT;
-        sheet_as(sheet_run, f.result, &out, SHEET_HTML);
-        assert_non_null(strstr(buf_cstr(&out), "<h2>Slow replicas</h2>"));
-        assert_non_null(strstr(buf_cstr(&out), "<li>point 0 (4 trainers): trainer/3 on node "));
-        assert_int_equal(strstr(buf_cstr(&out), "<h2>Nodes</h2>") != NULL, with_nodes);
-    }
-}
-
 TEST(each_replica_by_hand)
 {
     _cleanup_(fixture_done) struct fixture f;
-    _cleanup_(replica_lines_done) struct replica_lines lines;
     make(&f);
-    replica_lines_init(&lines, f.result);
+    const struct replica_lines lines = f.result->lines;
     assert_int_equal(lines.list.len, 5 + 2);
     const struct replica_line *slow = find(&lines, 0, ROLE_TRAINER, 3);
     assert_int_equal(slow->n_trials, TRIALS);

@@ -2,7 +2,6 @@
 #include "tests/test.h"
 #include "result_fixture.h"
 #include "core/environment.h"
-#include "core/summary.h"
 #include "spec/spec_load.h"
 #include "result/result_build.h"
 #include "result/result_json.h"
@@ -93,7 +92,7 @@ struct attempt_row *fixture_end(struct fixture *f, uint32_t point, uint32_t tria
     return row;
 }
 
-static char *summary_line(enum role role, uint32_t index, uint32_t attempt, double seconds)
+static void add_replica(struct attempt_row *row, enum role role, uint32_t index, double seconds)
 {
     const bool trains = role == ROLE_TRAINER || role == ROLE_WORKER;
     struct summary s = {
@@ -111,19 +110,11 @@ static char *summary_line(enum role role, uint32_t index, uint32_t attempt, doub
     for (int i = 0; i < PHASE_COUNT; i++) {
         s.phase_ns[i] = (i + 1) * INT64_C(1000000);
     }
-    const struct record_who who = {role, index, attempt};
-    struct buf line = BUF_INIT;
-    record_write_summary(&line, &who, &s, NULL, 0);
-    return buf_take(&line);
-}
-
-static void add_replica(struct attempt_row *row, enum role role, uint32_t index, double seconds)
-{
     *vec_push(&row->replicas) = (struct replica_row){
         .id = {row->id, role, index},
-        .summary_json = summary_line(role, index, row->id.number, seconds),
-        .environment_json = xstrdup(environment),
+        .environment = environment_said(environment),
     };
+    fixture_say(row, row->replicas.len - 1, &s);
 }
 
 struct attempt_row *fixture_succeed(struct fixture *f, uint32_t point, uint32_t trial,
@@ -156,12 +147,7 @@ struct attempt_row *fixture_throughput(struct fixture *f, uint32_t point, uint32
 
 void fixture_say(struct attempt_row *row, size_t i, const struct summary *s)
 {
-    struct replica_row *replica = &row->replicas.items[i];
-    const struct record_who who = {replica->id.role, replica->id.index, row->id.number};
-    struct buf line = BUF_INIT;
-    record_write_summary(&line, &who, s, NULL, 0);
-    free(replica->summary_json);
-    replica->summary_json = buf_take(&line);
+    replica_set_summary(&row->replicas.items[i], s, NULL, 0);
 }
 
 void fixture_place(struct attempt_row *row, size_t i, const char *node, double work_ms)
@@ -178,29 +164,18 @@ void fixture_place(struct attempt_row *row, size_t i, const char *node, double w
     };
     s.phase_ns[role == ROLE_TRAINER ? PHASE_FORWARD : PHASE_UPDATE] = llrint(8e6 * work_ms);
     fixture_say(row, i, &s);
-    char *placed = environment_add(replica->environment_json, node, NULL);
-    free(replica->environment_json);
-    replica->environment_json = placed;
+    replica_place(replica, node, NULL);
 }
 
 void fixture_count_by(struct attempt_row *row, enum summary_unit unit, const char *rule)
 {
     vec_each (struct replica_row, replica, &row->replicas) {
-        _cleanup_(summary_done) struct summary s;
-        struct err err = {0};
-        if (summary_read(replica->summary_json, &replica->id, &s, &err) < 0) {
-            fail_msg("%s", err.msg);
-        }
-        s.source.unit = unit;
-        free(s.source.rule);
-        free(s.source.method);
-        s.source.rule = xstrdup(rule);
-        s.source.method = xstrdup("mean of 8 step lines");
-        const struct record_who who = {replica->id.role, replica->id.index, row->id.number};
-        struct buf line = BUF_INIT;
-        record_write_summary(&line, &who, &s, NULL, 0);
-        free(replica->summary_json);
-        replica->summary_json = buf_take(&line);
+        struct summary_source *source = &replica->summary->source;
+        source->unit = unit;
+        free(source->rule);
+        free(source->method);
+        source->rule = xstrdup(rule);
+        source->method = xstrdup("mean of 8 step lines");
     }
 }
 
@@ -211,29 +186,18 @@ void fixture_count(struct attempt_row *row, enum summary_unit unit)
 
 void fixture_set_environment(struct fixture *f, size_t row, size_t replica, const char *json)
 {
-    struct replica_row *r = &f->rows.items[row].replicas.items[replica];
-    free(r->environment_json);
-    r->environment_json = json == NULL ? NULL : xstrdup(json);
+    replica_set_environment(&f->rows.items[row].replicas.items[replica], json);
 }
 
 void fixture_spend(struct attempt_row *row, double forward_ms, double wait_ms)
 {
     vec_each (struct replica_row, replica, &row->replicas) {
-        _cleanup_(summary_done) struct summary s;
-        struct err err = {0};
-        if (summary_read(replica->summary_json, &replica->id, &s, &err) < 0) {
-            fail_msg("%s", err.msg);
-        }
+        int64_t *phase_ns = replica->summary->phase_ns;
         for (int k = 0; k < PHASE_COUNT; k++) {
-            s.phase_ns[k] = 0;
+            phase_ns[k] = 0;
         }
-        s.phase_ns[PHASE_FORWARD] = llrint(8e6 * forward_ms);
-        s.phase_ns[PHASE_WAIT] = llrint(8e6 * wait_ms);
-        const struct record_who who = {replica->id.role, replica->id.index, row->id.number};
-        struct buf line = BUF_INIT;
-        record_write_summary(&line, &who, &s, NULL, 0);
-        free(replica->summary_json);
-        replica->summary_json = buf_take(&line);
+        phase_ns[PHASE_FORWARD] = llrint(8e6 * forward_ms);
+        phase_ns[PHASE_WAIT] = llrint(8e6 * wait_ms);
     }
 }
 
@@ -282,6 +246,18 @@ void fixture_history_done(struct fixture_history *h)
         free(h->results[i].points);
         free(h->defs[i].uid);
     }
+}
+
+void result_json_put(const struct result *r, struct buf *out)
+{
+    struct json_out w = {.out = out};
+    result_json_begin(&w, r);
+    result_each_point (p, r) {
+        struct point_result open = point_open(p, NULL, 0);
+        result_json_add(&w, &open);
+        point_close(&open);
+    }
+    result_json_end(&w, r);
 }
 
 json_t *result_to_json(const struct result *r)

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "result/result.h"
+#include "tests/core/summary_fixture.h"
 
 struct fixture {
     struct run_def *def;
@@ -58,7 +59,8 @@ void fixture_history_init(struct fixture_history *h, const struct result *base,
                           const double factors[static FIXTURE_HISTORY]);
 void fixture_history_done(struct fixture_history *h);
 
-/* Builds anew from the rows; borrowed. */
-/* What result_json_put writes, read back. */
+/* The document of a result whose rows have their replicas; and the same read back. */
+void result_json_put(const struct result *r, struct buf *out);
 json_t *result_to_json(const struct result *r);
+/* Builds anew from the rows; borrowed. */
 struct result *fixture_build(struct fixture *f, enum run_phase phase);

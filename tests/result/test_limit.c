@@ -58,15 +58,15 @@ TEST(times)
     fixture_throughput(&f, 0, 2, 10)->outcome = ATTEMPT_FAILED;
     fixture_build(&f, RUN_PARTIALLY_FAILED);
     const struct point_result *p = &f.result->points[0];
-    const struct phase_times t = phase_times_of(p, ROLE_TRAINER);
-    assert_int_equal(t.n, 4);
-    assert_true(fabs(t.step_s - (2.56 + 5.12) / 2 / 8) < 1e-9);
-    assert_true(fabs(t.phase_s[PHASE_BACKWARD] - 3e-3 / 8) < 1e-12);
-    assert_true(fabs(t.exposed_s - (4 + 5 + 7) * 1e-3 / 8) < 1e-12); /* without update */
-    assert_true(isnan(t.cpu_s));                                     /* old records do not say */
-    assert_true(t.bytes_tx == 60800000 / 8.0);
-    assert_int_equal(phase_times_of(p, ROLE_WORKER).n, 0);
-    const struct limit_facts facts = limit_facts_of(p);
+    const struct step_means m = *phases_of(p->kept, ROLE_TRAINER);
+    assert_int_equal(m.n_replicas, 4);
+    assert_true(fabs(m.step_ns / 1e9 - (2.56 + 5.12) / 2 / 8) < 1e-9);
+    assert_true(fabs(m.phase_ns[PHASE_BACKWARD] / 1e9 - 3e-3 / 8) < 1e-12);
+    assert_true(fabs(m.exposed_ns / 1e9 - (4 + 5 + 7) * 1e-3 / 8) < 1e-12); /* without update */
+    assert_true(isnan(m.cpu_ns)); /* old records do not say */
+    assert_true(m.bytes_tx == 60800000 / 8.0);
+    assert_null(phases_of(p->kept, ROLE_WORKER));
+    const struct limit_facts facts = p->kept->limit;
     assert_int_equal(facts.n_trainers, 2);
     assert_int_equal(facts.n_servers, 2);
     assert_true(fabs(facts.server_busy_s - (4 + 6 + (7 + 27) / 2) * 1e-3 / 8) <
@@ -86,7 +86,7 @@ TEST(fewer_rounds_than_steps)
         .duration_ns = INT64_C(800000000), .steps = 4, .phase_ns = {0, 0, 0, 0, 0, 0, 80000000}};
     fixture_say(fixture_throughput(&f, 0, 0, 100), 0, &server); /* 8 steps each */
     fixture_build(&f, RUN_PARTIALLY_FAILED);
-    const struct limit_facts facts = limit_facts_of(&f.result->points[0]);
+    const struct limit_facts facts = f.result->points[0].kept->limit;
     assert_true(fabs(facts.server_busy_s - 0.08 / 8) < 1e-12);
 }
 
@@ -111,7 +111,7 @@ TEST(late_in_the_mean)
         fixture_say(fixture_throughput(&f, 0, t, 100), 0, &server);
     }
     fixture_build(&f, RUN_SUCCEEDED);
-    const struct limit_facts facts = limit_facts_of(&f.result->points[0]);
+    const struct limit_facts facts = f.result->points[0].kept->limit;
     print_message("# trainer/%u, %g s\n", facts.late_trainer, facts.late_s);
     assert_int_equal(facts.late_trainer, 1);
     assert_true(fabs(facts.late_s - 0.1 / 4) < 1e-12);

@@ -4,9 +4,12 @@
 
 #include "base/splitmix.h"
 #include "core/environment.h"
+#include "result/catalogue.h"
 #include "result/result_json.h"
 #include "result/warmup.h"
 #include "result_fixture.h"
+
+#define KIND(id) (&figure_kinds[FIGURE_##id])
 
 #define GRID "{grid: {pservers: [1], trainers: [1, 2, 4, 8]}}"
 #define POINT_BASELINE "  baseline: {kind: Point, where: {trainers: 1}}\n"
@@ -62,11 +65,7 @@ static void set_steps(struct attempt_row *row, const int64_t *step_ns, size_t n,
             s.duration_ns += step_ns[i];
         }
         s.duration_ns = llrint((double)s.duration_ns * duration);
-        const struct record_who who = {r->id.role, r->id.index, r->id.attempt.number};
-        struct buf line = BUF_INIT;
-        record_write_summary(&line, &who, &s, step_ns, n);
-        free(r->summary_json);
-        r->summary_json = buf_take(&line);
+        replica_set_summary(r, &s, step_ns, n);
     }
 }
 
@@ -236,30 +235,6 @@ TEST(time_that_runs_backwards)
     }
 }
 
-TEST(modes_that_differ)
-{
-    static const struct {
-        const char *a, *b, *message;
-    } rows[] = {
-        {"", "", NULL},
-        {", exchange: {kind: PServer, mode: Async}", ", exchange: {kind: PServer, mode: Async}",
-         NULL},
-        {", exchange: {kind: PServer, localSteps: 2}", ", exchange: {kind: PServer, mode: Async}",
-         "mixed modes: a exchanges by Sync localSteps=2, b by Async; rows of another mode wait for "
-         "other trainers and train in another way, so throughput alone does not rank them"},
-    };
-    for (size_t i = 0; i < N_ROWS(rows); i++) {
-        _cleanup_(fixture_done) struct fixture f;
-        _cleanup_(freep) char *more = xasprintf(
-            "  baseline: {kind: SingleNode}\n"
-            "  systems: [{name: a, profile: benchworker%s}, {name: b, profile: other%s}]\n",
-            rows[i].a, rows[i].b);
-        fixture_init(&f, "{grid: {pservers: [1], trainers: [2]}}", more, 0);
-        fixture_throughput(&f, 0, 0, 100);
-        check(fixture_build(&f, RUN_SUCCEEDED), WARNING_MIXED_MODES, rows[i].message);
-    }
-}
-
 /* The verdict says what a doubt is, however its text begins. */
 TEST(doubts_of_a_log)
 {
@@ -288,8 +263,8 @@ TEST(doubts_of_a_log)
             struct attempt_row *row = fixture_throughput(&f, p, 0, 100);
             set_steps(row, step_ns, 2, 1, "mine");
             vec_each (struct replica_row, r, &row->replicas) {
-                r->reading_json = xasprintf("{\"verdict\": \"%s\", \"why\": \"%s\"}",
-                                            rows[i].verdicts[p], rows[i].why);
+                r->reading =
+                    json_pack("{s:s, s:s*}", "verdict", rows[i].verdicts[p], "why", rows[i].why);
             }
         }
         const struct result *r = fixture_build(&f, RUN_SUCCEEDED);
@@ -317,7 +292,7 @@ TEST(units_that_differ)
     assert_string_equal(r->points[2].throughput.unit, "tokens/s");
     assert_false(r->points[2].speedup.estimate.known);
     assert_false(r->points[2].efficiency.estimate.known);
-    assert_false(r->points[2].kept->efficiency_per_pod.estimate.known);
+    assert_false(figure_of(&r->points[2], KIND(EFFICIENCY_PER_POD)).estimate.known);
     assert_true(r->points[3].speedup.estimate.known);
 }
 
@@ -344,8 +319,8 @@ static void put_noise(struct attempt_row *row, const struct look *look, const ch
     vec_each (struct replica_row, r, &row->replicas) {
         if (r->id.role == ROLE_TRAINER && r->id.index == 0) {
             fixture_say(row, (size_t)(r - row->replicas.items), &s);
-            free(r->environment_json);
-            r->environment_json = environment_add(NULL, node, NULL);
+            replica_set_environment(r, NULL);
+            replica_place(r, node, NULL);
         }
     }
 }
@@ -454,44 +429,6 @@ TEST(noisy_trials_are_named)
         "more" TWO);
 }
 
-/* The three trials of the second point: one far off, and two that agree. */
-TEST(trials_far_from_the_others)
-{
-    static const struct {
-        double x[4];
-        const char *message;
-    } rows[] = {
-        {{103.7, 103.8, 130.4},
-         "trial 2 of point 1 lies 25.7% above the median of its other trials, which differ by "
-         "0.1%; it counts, and widens the interval: repeat the run, or raise repeats"},
-        {{80, 100, 100.1, 100.2},
-         "trial 0 of point 1 lies 20.1% below the median of its other trials, which differ by "
-         "0.2%; it counts, and widens the interval: repeat the run, or raise repeats"},
-        {{100, 101, 130}, NULL},      /* Q = 0.96 */
-        {{100, 100.001, 103}, NULL},  /* 3% is no word worth */
-        {{100, 130}, NULL},           /* of two nobody knows which */
-        {{100, 100, 100, 100}, NULL}, /* no range */
-    };
-    for (size_t i = 0; i < N_ROWS(rows); i++) {
-        print_message("# row %zu\n", i);
-        double x[4][4] = {{50, 50, 50}, {0}, {180, 180, 180}, {300, 300, 300}};
-        memcpy(x[1], rows[i].x, sizeof(x[1]));
-        _cleanup_(fixture_done) struct fixture f;
-        fill(&f, x);
-        check(fixture_build(&f, RUN_SUCCEEDED), WARNING_OUTLIER_TRIAL, rows[i].message);
-    }
-    double both[4][4] = {{50, 50, 50}, {100, 100.1, 120}, {180, 180, 180}, {300, 300.1, 240}};
-    struct fixture f;
-    fill(&f, both);
-    check(
-        fixture_build(&f, RUN_SUCCEEDED), WARNING_OUTLIER_TRIAL,
-        "trial 2 of point 3 lies 20.0% below the median of its other trials, which differ by 0.0%; "
-        "also trial 2 of point 1 (19.9% above); they count, and widen the interval: repeat the "
-        "run, or "
-        "raise repeats");
-    fixture_done(&f);
-}
-
 /* An attempt that was repeated counts nowhere, and is named. */
 TEST(attempts_that_were_invalid)
 {
@@ -521,12 +458,13 @@ TEST(attempts_that_were_invalid)
 /* Of trainer/1 of the first attempt: throttled for so many of 3,000 ms. */
 static void throttle(struct fixture *f, size_t row, int ms)
 {
-    struct replica_row *r = &f->rows.items[row].replicas.items[2];
-    free(r->summary_json);
-    r->summary_json = xasprintf(
-        "{\"benchd\":1,\"type\":\"summary\",\"role\":\"trainer\",\"index\":1,\"attempt\":0,"
-        "\"samples\":128,\"duration_ns\":3000000000,\"steps\":8,\"throttled_ns\":%d000000}",
-        ms);
+    const struct summary s = {.samples = 128,
+                              .duration_ns = 3000000000,
+                              .steps = 8,
+                              .loss_first = NAN,
+                              .loss_last = NAN,
+                              .throttled_ns = INT64_C(1000000) * ms};
+    fixture_say(&f->rows.items[row], 2, &s);
 }
 
 TEST(warnings_of_the_linter)

@@ -3,7 +3,6 @@
 #include "result_fixture.h"
 
 #include "base/mem.h"
-#include "base/vec_walk.h"
 
 /* The metrics of one more trial, and the warning of a run with all trials so far; NULL: none. */
 struct row {
@@ -18,10 +17,10 @@ static void check(const struct row *rows, size_t n, enum warning_code code)
     for (uint32_t t = 0; t < n; t++) {
         fixture_throughput(&f, t / 3, t % 3, 80 + t);
         struct replica_row *row = &f.rows.items[t].replicas.items[1];
-        *strrchr(row->summary_json, '}') = '\0';
-        char *with = xasprintf("%s,\"metrics\":{%s}}", row->summary_json, rows[t].metrics);
-        free(row->summary_json);
-        row->summary_json = with;
+        _cleanup_(freep) char *line = summary_write(row->summary, &row->id);
+        *strrchr(line, '}') = '\0';
+        _cleanup_(freep) char *with = xasprintf("%s,\"metrics\":{%s}}", line, rows[t].metrics);
+        replica_set_line(row, with);
         const struct result *r = fixture_build(&f, RUN_SUCCEEDED);
         const struct warning *got = vec_find(&r->warnings, it, it->code == code);
         assert_string_equal(got == NULL ? "" : got->message,

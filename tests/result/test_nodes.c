@@ -4,7 +4,6 @@
 
 #include <math.h>
 
-#include "base/vec_walk.h"
 #include "base/str.h"
 #include "core/environment.h"
 #include "result_fixture.h"
@@ -99,107 +98,6 @@ TEST(a_node_alone_is_not_compared)
     assert_string_equal(r->nodes.items[0].cpu_model, "Intel(R) Xeon(R) CPU E5-2620 v4 @ 2.10GHz");
 }
 
-/* ---- pairs of nodes ---- */
-
-#define PAIR_NODES 5
-
-static void put_on(struct attempt_row *row, size_t i, const char *node)
-{
-    struct replica_row *replica = &row->replicas.items[i];
-    char *placed = environment_add(replica->environment_json, node, NULL);
-    free(replica->environment_json);
-    replica->environment_json = placed;
-}
-
-/* Two trials of each point, of two workers on the nodes that it names. Pairs with "e" have `slow`
- * of the throughput of the others. */
-static void measure_pairs(struct fixture *f, double slow, uint32_t n_sizes)
-{
-    _cleanup_(freep) char *sweep = xasprintf(
-        "{grid: {node: [a, b, c, d, e], peer: [a, b, c, d, e], size: [%s], pservers: [1], "
-        "trainers: [2]}, require: [node < peer]}",
-        n_sizes == 1 ? "1" : "1, 2");
-    fixture_init(f, sweep,
-                 "  parameters: [{name: node, targets: [{roles: [trainer], env: [A]}]}, {name: "
-                 "peer, targets: [{roles: [trainer], env: [B]}]}, {name: size, targets: [{roles: "
-                 "[trainer], env: [C]}]}]\n"
-                 "  baseline: {kind: Point, where: {pservers: 1}}\n",
-                 16);
-    fixture_make_workers(f);
-    assert_int_equal(f->def->matrix.n_swept, 10 * n_sizes);
-    for (uint32_t p = 0; p < f->def->matrix.n_swept; p++) {
-        const struct params *params = &f->def->matrix.points[p].params;
-        const char *node = params_get(params, "node")->s, *peer = params_get(params, "peer")->s;
-        const double size = (double)params_get(params, "size")->i;
-        for (uint32_t t = 0; t < 2; t++) {
-            /* What a pair deviates by does not follow from its nodes. */
-            const double own = 1 + 0.01 * ((p / n_sizes * 7 + t) % 5);
-            struct attempt_row *row =
-                fixture_throughput(f, p, t, 100 * size * own * (str_eq(peer, "e") ? slow : 1));
-            put_on(row, 0, t == 0 ? node : peer);
-            put_on(row, 1, t == 0 ? peer : node);
-        }
-    }
-}
-
-TEST(pairs_name_the_slow_node)
-{
-    static const struct {
-        const char *name, *want;
-        double slow;
-        uint32_t n_sizes;
-        size_t n_pairs; /* of node e; 0: points that differ in more are not compared */
-    } rows[] = {
-        {"10% slow", "node 'e' is slow: its 4 pairs have ", 0.9, 1, 4},
-        {"not slow", "", 1, 1, 4},
-        {"faster is not slow", "", 1.5, 1, 4},
-        {"two sizes", "", 0.8, 2, 0},
-    };
-    for (size_t i = 0; i < N_ROWS(rows); i++) {
-        print_message("# row '%s'\n", rows[i].name);
-        _cleanup_(fixture_done) struct fixture f;
-        measure_pairs(&f, rows[i].slow, rows[i].n_sizes);
-        const struct result *r = fixture_build(&f, RUN_SUCCEEDED);
-        const char *warning = warning_of(r);
-        if (strncmp(warning, rows[i].want, strlen(rows[i].want)) != 0 ||
-            (warning[0] == '\0') != (rows[i].want[0] == '\0')) {
-            fail_msg("expected %s, got %s", rows[i].want, warning);
-        }
-        assert_int_equal(r->nodes.len, PAIR_NODES);
-        assert_int_equal(r->nodes.items[4].pairs.n_pairs, rows[i].n_pairs);
-        assert_true(nodes_have_pairs(r) == (rows[i].n_pairs > 0));
-        assert_true(rows[i].n_pairs == 0 ||
-                    fabs(r->nodes.items[4].pairs.ratio.value / rows[i].slow - 1) < 0.03);
-        for (size_t k = 0; k < 4; k++) {
-            assert_false(node_result_is_slow(&r->nodes.items[k]));
-        }
-        _cleanup_(json_decrefp) json_t *json = result_to_json(r);
-        const json_t *node = json_array_get(json_object_get(json, "nodes"), 4);
-        const json_t *pairs = json_object_get(node, "pairs");
-        assert_int_equal(json_integer_value(json_object_get(pairs, "pairs")), rows[i].n_pairs);
-        assert_true(json_is_true(json_object_get(node, "slow")) == (rows[i].want[0] != '\0'));
-    }
-}
-
-/* Three workers, or one node for both, are no pair. */
-TEST(no_pairs)
-{
-    for (uint32_t n = 2; n < 4; n++) {
-        _cleanup_(fixture_done) struct fixture f;
-        _cleanup_(freep) char *sweep =
-            xasprintf("{grid: {pservers: [1, 2, 3, 4, 5, 6], trainers: [%u]}}", n);
-        fixture_init(&f, sweep, "  baseline: {kind: Point, where: {pservers: 1}}\n", 16);
-        fixture_make_workers(&f);
-        for (uint32_t p = 0; p < 6; p++) {
-            struct attempt_row *row = fixture_throughput(&f, p, 0, 100 + p);
-            for (uint32_t i = 0; i < n; i++) {
-                put_on(row, i, n == 2 || i == 0 ? "a" : "b");
-            }
-        }
-        assert_false(nodes_have_pairs(fixture_build(&f, RUN_SUCCEEDED)));
-    }
-}
-
 /* The pservers of the fixture say no node. */
 TEST(unknown_nodes)
 {
@@ -259,12 +157,9 @@ TEST(no_interval_of_a_share_goes_above_one)
                  "  baseline: {kind: SingleNode}\n  repeats: {min: 3}\n", 8);
     for (uint32_t t = 0; t < 3; t++) {
         fixture_throughput(&f, 0, t, 80);
-        struct replica_row *row = &f.rows.items[t].replicas.items[1];
-        *strrchr(row->summary_json, '}') = '\0';
-        char *with = xasprintf("%s,\"metrics\":{\"a_ratio\":%g,\"a_s\":%g}}", row->summary_json,
-                               0.2 + 0.3 * t, 0.2 + 0.3 * t);
-        free(row->summary_json);
-        row->summary_json = with;
+        struct metrics *metrics = &f.rows.items[t].replicas.items[1].summary->metrics;
+        metrics_set(metrics, "a_ratio", 0.2 + 0.3 * t);
+        metrics_set(metrics, "a_s", 0.2 + 0.3 * t);
     }
     const struct result *r = fixture_build(&f, RUN_SUCCEEDED);
     assert_true(r->points[0].metrics.items[0].figure.estimate.high == 1);

@@ -172,9 +172,8 @@ static void say(struct attempt_row *row, size_t i, const char *cpus, double ran_
     };
     fixture_say(row, i, &s);
     struct replica_row *replica = &row->replicas.items[i];
-    free(replica->environment_json);
-    replica->environment_json =
-        xasprintf("{\"cpuset\":\"%s\",\"host\":\"h\",\"node\":\"n\"}", cpus);
+    replica_take_environment(
+        replica, json_pack("{s:s, s:s, s:s}", "cpuset", cpus, "host", "h", "node", "n"));
 }
 
 /* What is not known is not there. */

@@ -3,9 +3,12 @@
 
 #include <math.h>
 
+#include "result/catalogue.h"
 #include "result/result_json.h"
 #include "result/threshold.h"
 #include "result_fixture.h"
+
+#define KIND(id) (&figure_kinds[FIGURE_##id])
 
 #define ONE_POINT "{grid: {pservers: [1], trainers: [2], batch_size: [16]}}"
 #define SINGLE_NODE "  baseline: {kind: SingleNode}\n"
@@ -50,8 +53,8 @@ TEST(single_node_efficiency_is_the_seeds)
 static void set_cpu_limits(struct attempt_row *row, const char *limit, size_t but_last)
 {
     for (size_t i = 0; i + but_last < row->replicas.len; i++) {
-        free(row->replicas.items[i].environment_json);
-        row->replicas.items[i].environment_json = xasprintf("{\"cgroup_cpu_limit\":%s}", limit);
+        _cleanup_(freep) char *text = xasprintf("{\"cgroup_cpu_limit\":%s}", limit);
+        replica_set_environment(&row->replicas.items[i], text);
     }
 }
 
@@ -85,14 +88,15 @@ TEST(servers_are_not_free)
         const struct result *r = fixture_build(&f, RUN_SUCCEEDED);
         const struct point_result *p = &r->points[0];
         assert_true(fabs(p->efficiency.estimate.value - 0.9) < 1e-6);
-        assert_true(fabs(p->kept->efficiency_per_pod.estimate.value - 90.0 / 160) < 1e-6);
-        const struct estimate *per_cpu = &p->kept->efficiency_per_cpu.estimate;
-        assert_int_equal(per_cpu->known, !isnan(rows[i].per_cpu));
-        if (per_cpu->known && fabs(per_cpu->value - rows[i].per_cpu) > 1e-6) {
-            fail_msg("expected %.6f, got %.6f", rows[i].per_cpu, per_cpu->value);
+        assert_true(fabs(figure_of(p, KIND(EFFICIENCY_PER_POD)).estimate.value - 90.0 / 160) <
+                    1e-6);
+        const struct estimate per_cpu = figure_of(p, KIND(EFFICIENCY_PER_CPU)).estimate;
+        assert_int_equal(per_cpu.known, !isnan(rows[i].per_cpu));
+        if (per_cpu.known && fabs(per_cpu.value - rows[i].per_cpu) > 1e-6) {
+            fail_msg("expected %.6f, got %.6f", rows[i].per_cpu, per_cpu.value);
         }
-        assert_string_equal(p->kept->efficiency_per_cpu.unit, "ratio");
-        assert_true(r->points[1].kept->efficiency_per_pod.estimate.value ==
+        assert_string_equal(figure_of(p, KIND(EFFICIENCY_PER_CPU)).unit, "ratio");
+        assert_true(figure_of(&r->points[1], KIND(EFFICIENCY_PER_POD)).estimate.value ==
                     1); /* its own baseline */
     }
 }
@@ -223,7 +227,7 @@ TEST(an_excluded_baseline)
     assert_true(r->points[2].throughput.estimate.known);
     assert_false(r->points[2].speedup.estimate.known);
     assert_false(r->points[2].efficiency.estimate.known);
-    assert_false(r->points[2].kept->efficiency_per_pod.estimate.known);
+    assert_false(figure_of(&r->points[2], KIND(EFFICIENCY_PER_POD)).estimate.known);
     assert_null(result_baseline(r, &r->points[2]));
     json_auto_t *json = result_to_json(r);
     const json_t *points = json_object_get(json, "points");

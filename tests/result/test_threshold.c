@@ -101,7 +101,7 @@ TEST(all_together)
 TEST(in_words)
 {
     _cleanup_(buf_done) struct buf text = BUF_INIT;
-    struct threshold t = {.metric = METRIC_EFFICIENCY, .has_min = true, .min = 0.9};
+    struct threshold t = {.metric = FIGURE_EFFICIENCY, .has_min = true, .min = 0.9};
     const struct value n = {.is_int = true, .i = 100}, net = {.s = (char *)"slow"};
     threshold_format(&t, &text);
     assert_string_equal(buf_cstr(&text), "efficiency >= 0.9");

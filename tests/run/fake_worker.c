@@ -62,7 +62,9 @@ static void records(void)
         .samples = 32, .duration_ns = 4000000, .steps = 2, .loss_first = 1.0, .loss_last = 1.0};
     char digest[65] = "";
     s.environment_digest = memset(digest, '0', sizeof(digest) - 1);
-    record_write_summary(&out, &me, &s, step_ns, 2);
+    summary_set_series(&s, step_ns, 2);
+    record_write_summary(&out, &me, &s);
+    free(s.series.data);
     print(&out);
 }
 

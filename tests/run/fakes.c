@@ -152,17 +152,7 @@ static int fake_observe(struct launcher *launcher, struct observed_replica **ret
     return 0;
 }
 
-static const char *summary_of(struct fake_launcher *l, const struct replica_id *id)
-{
-    if (l->throughput == NULL) {
-        return "{}";
-    }
-    snprintf(l->summary, sizeof(l->summary),
-             "{\"benchd\":1,\"type\":\"summary\",\"role\":\"%s\",\"index\":%u,\"attempt\":%u,"
-             "\"samples\":1000,\"duration_ns\":%.0f,\"steps\":2}",
-             role_to_string(id->role), id->index, id->attempt.number, 1e12 / l->throughput(id));
-    return l->summary;
-}
+static const struct summary usable = {.samples = 1000, .duration_ns = 1000000000, .steps = 2};
 
 static int fake_collect(struct launcher *launcher, const struct replica_id *id,
                         struct replica_output *ret, struct err *err)
@@ -176,11 +166,15 @@ static int fake_collect(struct launcher *launcher, const struct replica_id *id,
     if (l->is_fetching) {
         return -EAGAIN;
     }
+    l->summary = usable;
+    if (l->throughput != NULL) {
+        l->summary.duration_ns = (int64_t)(1e12 / l->throughput(id));
+    }
     *ret = (struct replica_output){.log = "hello\n",
                                    .log_len = 6,
                                    .exit_code = m->seen.exit_code,
                                    .failure = m->seen.message,
-                                   .summary_line = m->seen.has_summary ? summary_of(l, id) : NULL,
+                                   .summary = m->seen.summary == NULL ? NULL : &l->summary,
                                    .is_simulated = l->is_simulated};
     return 0;
 }
@@ -251,7 +245,7 @@ void fake_launcher_succeed(struct fake_launcher *l, int64_t now_ms)
             m->seen.state = REPLICA_SUCCEEDED;
             m->seen.exit_code = 0;
             m->seen.ended_unix_ms = now_ms;
-            m->seen.has_summary = m->seen.id.role != ROLE_PSERVER;
+            m->seen.summary = m->seen.id.role != ROLE_PSERVER ? &usable : NULL;
         }
     }
 }
@@ -275,29 +269,25 @@ static int store_call(struct fake_store *s, const char *call, struct err *err)
     return fault(s->faults, call, err);
 }
 
-static char *dup_or_null(const char *s)
-{
-    return s == NULL ? NULL : xstrdup(s);
-}
-
 static struct attempt_row row_dup(const struct attempt_row *row)
 {
     struct attempt_row copy = *row;
-    copy.error = dup_or_null(row->error);
+    copy.error = xstrdup_or_null(row->error);
     copy.replicas = (__typeof__(copy.replicas)){0};
     vec_each (struct replica_row, r, &row->replicas) {
         struct replica_row *to = vec_push(&copy.replicas);
         *to = *r;
-        to->failure = dup_or_null(r->failure);
-        to->summary_json = dup_or_null(r->summary_json);
-        to->environment_json = dup_or_null(r->environment_json);
+        to->failure = xstrdup_or_null(r->failure);
+        to->summary = summary_copy(r->summary);
+        to->environment = environment_copy(&r->environment);
+        to->reading = json_incref(r->reading);
     }
     return copy;
 }
 
 static int fake_save_attempt(struct store *store, const char *uid, const struct attempt_row *row,
                              const struct trial_terms *terms, const struct replica_log *logs,
-                             size_t n_logs, const struct packed_attempt *packed, struct err *err)
+                             size_t n_logs, const struct packed_logs *packed, struct err *err)
 {
     assert_true(terms->n_leading > 0);
     (void)uid;

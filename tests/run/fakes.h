@@ -7,6 +7,7 @@
 #include <stdbool.h>
 
 #include "base/vec.h"
+#include "core/record.h"
 #include "run/driver.h"
 
 struct fake_clock {
@@ -43,8 +44,8 @@ struct fake_launcher {
     bool is_fetching;  /* outputs are not there yet */
     bool is_simulated; /* every output is */
     struct run_wait wait;
-    double (*throughput)(const struct replica_id *id); /* of a trainer; NULL: its summary is "{}" */
-    char summary[512];                                 /* of the one that was collected last */
+    double (*throughput)(const struct replica_id *id); /* of a trainer; NULL: 1000/s */
+    struct summary summary;                            /* of the one that was collected last */
     unsigned n_observes, n_created, n_removed, n_forgotten, n_collects, n_stopped;
 };
 void fake_launcher_init(struct fake_launcher *l, struct fake_faults *faults,

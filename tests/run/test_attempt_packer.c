@@ -13,7 +13,7 @@
 
 /* ---- a store that packs when the test says so, and a launcher with logs ---- */
 
-struct packed_attempt {
+struct packed_logs {
     pthread_t by;
     struct buf text; /* of all logs */
 };
@@ -24,18 +24,15 @@ static struct {
 } fake;
 static atomic_uint n_packed, n_freed;
 
-static int fake_pack(const struct attempt_row *row, const struct trial_terms *terms,
-                     const struct replica_log *logs, size_t n_logs, struct packed_attempt **ret,
+static int fake_pack(const struct replica_log *logs, size_t n_logs, struct packed_logs **ret,
                      struct err *err)
 {
-    (void)row;
-    assert_int_equal(terms->n_leading, 7);
     while (sem_wait(&fake.may_pack) < 0) {
     }
     if (fake.code != 0) {
         return err_set(err, fake.code, "it is too much");
     }
-    struct packed_attempt *p = xnew(struct packed_attempt);
+    struct packed_logs *p = xnew(struct packed_logs);
     p->by = pthread_self();
     for (size_t i = 0; i < n_logs; i++) {
         buf_append(&p->text, logs[i].data, logs[i].len);
@@ -45,7 +42,7 @@ static int fake_pack(const struct attempt_row *row, const struct trial_terms *te
     return 0;
 }
 
-static void fake_free(struct packed_attempt *p)
+static void fake_free(struct packed_logs *p)
 {
     if (p != NULL) {
         n_freed++;
@@ -74,7 +71,7 @@ static void on_packed(void *ctx)
 
 static void world_open(struct world *w)
 {
-    static const struct store_ops store_ops = {.pack_attempt = fake_pack, .free_packed = fake_free};
+    static const struct store_ops store_ops = {.pack_logs = fake_pack, .free_packed = fake_free};
     static const struct launcher_ops launcher_ops = {.take_log = fake_take};
     static struct store store = {&store_ops};
     static struct launcher launcher = {.ops = &launcher_ops};
@@ -108,7 +105,7 @@ static void start(struct world *w, const struct attempt_id *id)
         *vec_push(&output.logs) =
             (struct replica_log){{*id, ROLE_TRAINER, i}, "lent: not to be read", 6};
     }
-    attempt_packer_start(w->packer, &output, &(struct trial_terms){.n_leading = 7});
+    attempt_packer_start(w->packer, &output);
 }
 
 static void on_tick(uv_timer_t *timer)
@@ -124,7 +121,7 @@ TEST(the_loop_goes_on)
 {
     _cleanup_(world_close) struct world w;
     struct attempt_output *output;
-    struct packed_attempt *packed;
+    struct packed_logs *packed;
     world_open(&w);
     assert_false(attempt_packer_has(w.packer, &first));
     start(&w, &first);
@@ -149,7 +146,7 @@ TEST(several_at_once)
 {
     struct world w;
     struct attempt_output *output;
-    struct packed_attempt *packed;
+    struct packed_logs *packed;
     world_open(&w);
     start(&w, &first);
     start(&w, &second);
@@ -181,7 +178,7 @@ TEST(an_error_is_passed_on)
 {
     _cleanup_(world_close) struct world w;
     struct attempt_output *output;
-    struct packed_attempt *packed;
+    struct packed_logs *packed;
     struct err err = {0};
     world_open(&w);
     fake.code = E2BIG;
@@ -195,7 +192,7 @@ TEST(an_error_is_passed_on)
 /* Then the loop does it. */
 TEST(who_cannot_take_logs)
 {
-    static const struct store_ops store_ops = {.pack_attempt = fake_pack, .free_packed = fake_free};
+    static const struct store_ops store_ops = {.pack_logs = fake_pack, .free_packed = fake_free};
     static const struct launcher_ops launcher_ops;
     struct store store = {&store_ops};
     struct launcher launcher = {.ops = &launcher_ops};

@@ -5,6 +5,7 @@
 #include <uv.h>
 
 #include "tests/test.h"
+#include "core/environment.h"
 #include "core/record.h"
 #include "base/parse.h"
 #include "base/str.h"
@@ -393,9 +394,10 @@ TEST(real_processes_run_to_the_end)
     assert_int_equal(w.n_records_heard, 4 * (2 * 2 + 2 * 3)); /* 4 records a replica */
     const struct attempt_row *row = &w.store.rows.items[0];
     assert_int_equal(row->replicas.items[0].id.role, ROLE_PSERVER);
-    assert_non_null(strstr(row->replicas.items[1].summary_json, "\"samples\":32"));
-    assert_non_null(
-        strstr(row->replicas.items[1].environment_json, "{\"host\":\"test\",\"node\":\""));
+    assert_int_equal(row->replicas.items[1].summary->samples, 32);
+    const struct environment *environment = &row->replicas.items[1].environment;
+    assert_string_equal(environment->host, "test");
+    assert_non_null(environment->node);
     assert_true(row->replicas.items[1].log_bytes > 300);
 }
 

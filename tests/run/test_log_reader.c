@@ -61,15 +61,13 @@ TEST(steps_and_a_summary)
     struct log_reader_end end;
     log_reader_end(l, 8000, &end);
     assert_null(end.why);
-    assert_false(end.is_job);
-    _cleanup_(summary_done) struct summary s;
-    assert_int_equal(summary_read(end.summary_line, &id, &s, NULL), 0);
-    assert_null(summary_fault(&s));
-    assert_true(summary_throughput(&s) == 64);
-    assert_int_equal(s.steps, 1);
-    assert_int_equal(s.n_series, 1);
-    assert_string_equal(s.source.rule, "paddle-fluid");
-    assert_string_equal(s.source.method, "mean of 1 step line");
+    assert_true(summary_is_usable(end.summary));
+    assert_false(end.summary->source.is_job);
+    assert_true(summary_throughput(end.summary) == 64);
+    assert_int_equal(end.summary->steps, 1);
+    assert_int_equal(end.summary->series.n, 1);
+    assert_string_equal(end.summary->source.rule, "paddle-fluid");
+    assert_string_equal(end.summary->source.method, "mean of 1 step line");
     log_reader_end_done(&end);
 }
 
@@ -98,9 +96,8 @@ TEST(steps_by_time_stamps)
     assert_int_equal(steps.last.step.step_ns, 2000000000);
     struct log_reader_end end;
     log_reader_end(l, 9000000000, &end);
-    struct summary s;
-    assert_int_equal(summary_read_usable(end.summary_line, &id, &s, NULL), 0);
-    assert_true(summary_throughput(&s) == 32);
+    assert_true(summary_is_usable(end.summary));
+    assert_true(summary_throughput(end.summary) == 32);
     log_reader_end_done(&end);
 }
 
@@ -112,7 +109,7 @@ TEST(a_summary_of_the_job)
     feed(l, "total images/sec: 1088.76", 0);
     struct log_reader_end end;
     log_reader_end(l, 0, &end);
-    assert_true(end.is_job);
+    assert_true(end.summary->source.is_job);
     assert_int_equal(steps.n, 0);
     log_reader_end_done(&end);
 }
@@ -124,7 +121,7 @@ TEST(a_reason)
     feed(l, "killed\n", 0);
     struct log_reader_end end;
     log_reader_end(l, 0, &end);
-    assert_null(end.summary_line);
+    assert_null(end.summary);
     assert_string_equal(end.why,
                         "no line of 1 matched the log rule keras\nthe only line:\n  1: killed\n");
     log_reader_end_done(&end);

@@ -4,7 +4,6 @@
 
 #include "tests/test.h"
 #include "base/str.h"
-#include "base/vec_walk.h"
 #include "decide/policy_attempt.h"
 #include "kube/json.h"
 #include "jobs_world.h"

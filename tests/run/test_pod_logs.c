@@ -2,10 +2,9 @@
 #include <errno.h>
 #include <malloc.h>
 
-#include "tests/test.h"
+#include "tests/core/summary_fixture.h"
 #include "base/buf.h"
 #include "core/record.h"
-#include "core/summary.h"
 #include "pods_world.h"
 
 static void write_start(struct buf *log, uint32_t index, const char *host)
@@ -55,7 +54,7 @@ TEST(a_log_that_was_read_is_stored_and_not_shown)
     write_start(&log, 0, "another's");
     answer(&w, fake_kube_open(0), 0, buf_cstr(&log));
     assert_int_equal(collect(&w, &ids[2], &output), 0);
-    assert_string_equal(output.environment_json, "{\"host\":\"mine\"}");
+    assert_environment(output.environment, "{\"host\":\"mine\"}");
     assert_int_equal(output.log_len, log.len);
     assert_int_equal(w.n_records, 0); /* the live view shows what happens now */
 }
@@ -152,13 +151,12 @@ TEST(a_log_rule_makes_summaries)
     assert_true(w.n_changes > n_changes);
     assert_int_equal(seen(&w, &ids[1])->state, REPLICA_SUCCEEDED);
     assert_false(seen(&w, &ids[1])->has_exited);
-    assert_true(seen(&w, &ids[1])->has_summary);
-    assert_false(seen(&w, &ids[1])->is_job_summary);
+    assert_non_null(seen(&w, &ids[1])->summary);
+    assert_false(seen(&w, &ids[1])->summary->source.is_job);
     struct replica_output output;
     assert_int_equal(collect(&w, &ids[1], &output), 0);
-    struct summary s;
-    assert_int_equal(summary_read_usable(output.summary_line, &ids[1], &s, NULL), 0);
-    assert_true(summary_throughput(&s) > 100.49 && summary_throughput(&s) < 100.51);
+    const double x = summary_throughput(output.summary);
+    assert_true(summary_is_usable(output.summary) && x > 100.49 && x < 100.51);
     assert_string_equal(output.log, "step 1\n100.5 images/sec\n");
     /* Half a log is no result. */
     second.on_line(second.ctx, "99 images/sec", 13);
@@ -166,7 +164,7 @@ TEST(a_log_rule_makes_summaries)
     turn(&w);
     assert_int_equal(seen(&w, &ids[2])->state, REPLICA_FAILED);
     assert_int_equal(seen(&w, &ids[2])->failure, FAILURE_INFRASTRUCTURE);
-    assert_false(seen(&w, &ids[2])->has_summary);
+    assert_null(seen(&w, &ids[2])->summary);
     assert_string_equal(seen(&w, &ids[2])->message, "the log could not be read: the pod is gone");
 }
 
@@ -207,7 +205,7 @@ TEST(an_attempt_ends_after_its_steps)
         assert_int_equal(fake_kube.n_following, n_before - 2);
         for (int k = 1; k < 3; k++) {
             assert_int_equal(seen(&w, &ids[k])->state, REPLICA_SUCCEEDED);
-            assert_int_equal(seen(&w, &ids[k])->has_summary, k == 1 || logs[i] == of_each);
+            assert_int_equal(seen(&w, &ids[k])->summary != NULL, k == 1 || logs[i] == of_each);
         }
         struct replica_output output;
         assert_int_equal(collect(&w, &ids[1], &output), 0);
@@ -248,7 +246,7 @@ TEST(a_log_that_is_not_whole_costs_the_attempt)
         const struct observed_replica *r = seen(&w, &ids[1]);
         assert_int_equal(r->state, rows[i].state);
         assert_int_equal(r->failure, rows[i].failure);
-        assert_false(r->has_summary);
+        assert_null(r->summary);
         const bool has_failed_itself = rows[i].failure == FAILURE_PERMANENT;
         assert_int_equal(strstr(r->message, "lines may be missing") == NULL, has_failed_itself);
         struct replica_output output;
@@ -292,7 +290,7 @@ TEST(a_log_without_a_figure_says_so)
     assert_string_equal(seen(&w, &ids[1])->message,
                         "no line of 1 matched the log rule tf-cnn-benchmarks\nthe only line:\n"
                         "  1: done\n");
-    assert_true(seen(&w, &ids[2])->has_summary && seen(&w, &ids[2])->is_job_summary);
+    assert_true(seen(&w, &ids[2])->summary->source.is_job);
 }
 
 /* The members of an attempt share what their logs may take. What is longer keeps

@@ -3,10 +3,10 @@
 #include <errno.h>
 
 #include "tests/test.h"
-#include "base/text.h"
+#include "base/str.h"
 #include "kube/json.h"
 #include "pods_world.h"
-#include "run/pods/pod_wait.h"
+#include "run/pods/pod_gang.h"
 
 #define OF_A_RUN                                                                                   \
     ",\"ownerReferences\":[{\"kind\":\"BenchmarkRun\",\"uid\":\"other\",\"controller\":true}]"

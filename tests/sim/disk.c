@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "core/phase.h"
+#include "core/summary.h"
 #include "store/store.h"
 
 struct kept {
@@ -50,9 +51,11 @@ static char *text_of(const struct attempt_row *row)
                (int)row->outcome, (long long)row->started_unix_ms, (long long)row->ended_unix_ms,
                row->error == NULL ? "" : row->error);
     vec_each (const struct replica_row, r, &row->replicas) {
+        _cleanup_(freep) char *summary =
+            r->summary == NULL ? NULL : summary_write(r->summary, &r->id);
         buf_printf(&text, " | %d/%u %d %d %s %s %zu", (int)r->id.role, r->id.index, r->exit_code,
-                   r->signal, r->failure == NULL ? "" : r->failure,
-                   r->summary_json == NULL ? "" : r->summary_json, (size_t)r->log_bytes);
+                   r->signal, r->failure == NULL ? "" : r->failure, summary == NULL ? "" : summary,
+                   (size_t)r->log_bytes);
     }
     return buf_take(&text);
 }
@@ -279,7 +282,7 @@ bool disk_has_run(struct store *s, const char *uid)
 
 static int save_attempt(struct store *s, const char *uid, const struct attempt_row *row,
                         const struct trial_terms *terms, const struct replica_log *logs,
-                        size_t n_logs, const struct packed_attempt *packed, struct err *err)
+                        size_t n_logs, const struct packed_logs *packed, struct err *err)
 {
     int r = begin_write(uid, err);
     r = r < 0 ? r : disk.real->save_attempt(s, uid, row, terms, logs, n_logs, packed, err);

@@ -317,15 +317,15 @@ static void finish_training(void *ctx)
     const struct record_who me = who(p);
     const int64_t step_ns[N_STEPS] = {SIM_S, SIM_S, SIM_S};
     const int64_t samples_per_s = 100 + (int64_t)(p->container.nonce % 7); /* a noise of 2% */
-    const struct summary summary = {.samples = p->container.nonce,
-                                    .duration_ns =
-                                        (int64_t)p->container.nonce * SIM_S / samples_per_s,
-                                    .steps = N_STEPS,
-                                    .loss_first = 2,
-                                    .loss_last = 1};
+    struct summary summary = {.samples = p->container.nonce,
+                              .duration_ns = (int64_t)p->container.nonce * SIM_S / samples_per_s,
+                              .steps = N_STEPS,
+                              .loss_first = 2,
+                              .loss_last = 1};
     struct buf line = BUF_INIT;
-    record_write_summary(&line, &me, &summary, step_ns, N_STEPS);
-    p->container.has_summary = true;
+    summary_set_series(&summary, step_ns, N_STEPS);
+    record_write_summary(&line, &me, &summary);
+    summary_done(&summary);
     end_saying(p, 0, buf_take(&line));
     trainer_ended(p);
 }

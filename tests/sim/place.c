@@ -2,7 +2,6 @@
 #include "sim.h"
 
 #include "base/str.h"
-#include "base/vec_walk.h"
 
 #define GIVEN_UP_NS (60 * SIM_S) /* half a gang without room, by then */
 

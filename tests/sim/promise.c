@@ -218,7 +218,7 @@ static void check_replica(const char *run_uid, const struct attempt_row *row,
                           const struct replica_row *r)
 {
     const bool has_won = row->outcome == ATTEMPT_SUCCEEDED;
-    if (r->summary_json == NULL) {
+    if (r->summary == NULL) {
         if (has_won && r->id.role == ROLE_TRAINER) {
             sim_broken("an attempt succeeded without a summary of trainer/%u", r->id.index);
         }
@@ -227,10 +227,7 @@ static void check_replica(const char *run_uid, const struct attempt_row *row,
     if (sim_prints(sim.seed)) {
         return; /* printer_check_row */
     }
-    json_t *summary = json_loads(r->summary_json, 0, NULL);
-    const uint64_t nonce = (uint64_t)json_integer_value(json_object_get(summary, "samples"));
-    json_decref(summary);
-    const struct sim_pod *p = container_of(run_uid, &r->id, nonce, "a summary");
+    const struct sim_pod *p = container_of(run_uid, &r->id, r->summary->samples, "a summary");
     if (has_won && !(p->container.has_ended && p->container.exit_code == 0)) {
         sim_broken("an attempt succeeded, but %s did not", p->name);
     }

@@ -227,7 +227,6 @@ struct sim_container {
     bool has_started, has_ended, is_good;
     int exit_code;
     int64_t started_ns, ended_ns;
-    bool has_summary;
 };
 struct sim_line {
     int64_t at_ns;

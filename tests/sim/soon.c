@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "core/fact_texts.h"
+#include "core/json_field.h"
 #include "core/phase.h"
 
 #define LOOK_EVERY_NS (5 * SIM_S)

@@ -6,7 +6,6 @@
 #include <errno.h>
 
 #include "base/str.h"
-#include "base/vec_walk.h"
 
 static const struct {
     const char *name, *text;

@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-#include "base/text.h"
+#include "base/str.h"
 #include "doc/tree.h"
 
 /* "path: message; fix", "" for a good template. */

@@ -2,11 +2,9 @@
  * each test program of the store once. */
 #pragma once
 
-#include <unistd.h>
-
-#include <sqlite3.h>
-
 #include "tests/test.h"
+#include "tests/core/summary_fixture.h"
+#include "tests/store/store_folder.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "store/store.h"
@@ -43,15 +41,9 @@ static inline void fixture_done(struct fixture *f)
     assert_int_equal(rmdir(f->folder), 0); /* nothing else may be left */
 }
 
-/* As somebody with an editor of SQLite files. */
 static inline void fixture_exec(const struct fixture *f, const char *sql)
 {
-    sqlite3 *db = NULL;
-    assert_int_equal(sqlite3_open(f->path, &db), SQLITE_OK);
-    if (sqlite3_exec(db, sql, NULL, NULL, NULL) != SQLITE_OK) {
-        fail_msg("%s: %s", sql, sqlite3_errmsg(db));
-    }
-    sqlite3_close(db);
+    store_exec(f->path, sql);
 }
 
 static inline void assert_has(const char *text, const char *part)
@@ -124,10 +116,9 @@ static inline struct attempt_row make_attempt(uint32_t point, uint32_t trial, ui
     *vec_push(&row.replicas) = (struct replica_row){
         .id = {{point, trial, attempt}, ROLE_TRAINER, 0},
         .exit_code = 11,
-        .summary_json = xstrdup("{\"benchd\":1,\"type\":\"summary\"}"),
-        .environment_json = xstrdup("{\"host\":\"h\"}"),
-        .log_bytes = 0,
+        .environment = environment_said("{\"host\":\"h\"}"),
     };
+    replica_set_summary(&row.replicas.items[1], &(struct summary){.steps = 1}, NULL, 0);
     return row;
 }
 
@@ -149,6 +140,28 @@ static inline void assert_text_equal(const char *got, const char *expected)
     }
 }
 
+/* The first value of an answer as text. Owned. */
+static inline char *ask_sql(const struct fixture *f, const char *sql)
+{
+    sqlite3 *db = NULL;
+    sqlite3_stmt *q = NULL;
+    assert_int_equal(sqlite3_open(f->path, &db), SQLITE_OK);
+    if (sqlite3_prepare_v2(db, sql, -1, &q, NULL) != SQLITE_OK) {
+        fail_msg("%s: %s", sql, sqlite3_errmsg(db));
+    }
+    assert_int_equal(sqlite3_step(q), SQLITE_ROW);
+    char *text = xstrdup_or_null((const char *)sqlite3_column_text(q, 0));
+    sqlite3_finalize(q);
+    sqlite3_close(db);
+    return text;
+}
+
+static inline void assert_sql(const struct fixture *f, const char *sql, const char *expected)
+{
+    _cleanup_(freep) char *text = ask_sql(f, sql);
+    assert_text_equal(text, expected);
+}
+
 static inline void assert_attempt_equal(const struct attempt_row *a, const struct attempt_row *b)
 {
     assert_int_equal(a->id.point, b->id.point);
@@ -168,8 +181,11 @@ static inline void assert_attempt_equal(const struct attempt_row *a, const struc
         assert_int_equal(x->exit_code, y->exit_code);
         assert_int_equal(x->signal, y->signal);
         assert_text_equal(x->failure, y->failure);
-        assert_text_equal(x->summary_json, y->summary_json);
-        assert_text_equal(x->environment_json, y->environment_json);
+        assert_true(x->reading == y->reading || json_equal(x->reading, y->reading));
+        assert_summary_equal(x->summary, y->summary, &x->id);
+        json_auto_t *said = environment_to_json(&y->environment);
+        _cleanup_(freep) char *text = said == NULL ? NULL : record_environment_canonical(said);
+        assert_environment(&x->environment, text);
         assert_int_equal(x->log_bytes, y->log_bytes);
     }
 }

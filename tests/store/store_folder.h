@@ -3,6 +3,8 @@
 
 #include <unistd.h>
 
+#include <sqlite3.h>
+
 #include "tests/test.h"
 #include "store/store.h"
 
@@ -14,6 +16,17 @@ static inline struct store *store_in_folder(char folder[static 64], char url[sta
     struct store *s = NULL;
     assert_int_equal(store_open(url, true, &s, NULL), 0);
     return s;
+}
+
+/* As somebody with an editor of SQLite files. */
+static inline void store_exec(const char *path, const char *sql)
+{
+    sqlite3 *db = NULL;
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    if (sqlite3_exec(db, sql, NULL, NULL, NULL) != SQLITE_OK) {
+        fail_msg("%s: %s", sql, sqlite3_errmsg(db));
+    }
+    sqlite3_close(db);
 }
 
 /* After the store was closed. No claim may be left. */

@@ -98,15 +98,8 @@ static void save_gang(struct store *s, uint32_t trial)
 
 static int64_t count_rows(const struct fixture *f, const char *sql)
 {
-    sqlite3 *db = NULL;
-    sqlite3_stmt *q = NULL;
-    assert_int_equal(sqlite3_open(f->path, &db), SQLITE_OK);
-    assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &q, NULL), SQLITE_OK);
-    assert_int_equal(sqlite3_step(q), SQLITE_ROW);
-    const int64_t n = sqlite3_column_int64(q, 0);
-    sqlite3_finalize(q);
-    sqlite3_close(db);
-    return n;
+    _cleanup_(freep) char *n = ask_sql(f, sql);
+    return atoll(n);
 }
 
 TEST(test_logs_of_gangs_share_rows)
@@ -190,7 +183,7 @@ TEST(test_damaged_packs_are_named)
     } rows[] = {
         {"UPDATE log SET packed = 3", "a log is packed in an unknown way"},
         {"UPDATE log SET zstd = X''", "a log cannot be unpacked"},
-        {"UPDATE log SET zstd = CAST(zstd || X'00' AS BLOB)", "a log has bytes behind its end"},
+        {"UPDATE log SET zstd = CAST(zstd || X'00' AS BLOB)", "a log has bytes after its end"},
         /* A frame that holds "x". */
         {"UPDATE log SET zstd = X'28B52FFD200109000078'", "the number of logs that share a row"},
     };

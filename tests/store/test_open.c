@@ -5,7 +5,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#include <sqlite3.h>
+#include "store/sqlite_store.h"
 
 /* A file is made in some way, then opened. */
 struct open_row {
@@ -32,11 +32,13 @@ static const struct open_row open_rows[] = {
      "': not a benchd store (not a SQLite file); choose another file with --store sqlite:FILE"},
     {"unknown phase", "UPDATE run SET phase = 'Dancing'", NULL, 0, -EBADMSG, "unknown run phase"},
     {"unknown outcome", "UPDATE attempt SET outcome = 'x'", NULL, 0, -EBADMSG, "unknown outcome"},
-    {"damaged replicas", "UPDATE replicas SET zstd = x'00112233'", NULL, 0, -EBADMSG,
-     "the replicas of an attempt cannot be unpacked"},
-    {"replicas without their attempt",
-     "PRAGMA foreign_keys = OFF; UPDATE replicas SET attempt = 77", NULL, 0, -EBADMSG,
-     "replicas without their attempt"},
+    {"damaged replicas", "UPDATE replica SET role = 'x' WHERE role = 'trainer'", NULL, 0, -EBADMSG,
+     "unknown role of a replica"},
+    {"replicas without their attempt", "PRAGMA foreign_keys = OFF; UPDATE replica SET attempt = 77",
+     NULL, 0, -EBADMSG, "replicas without their attempt"},
+    {"fewer CPUs than none", "UPDATE run SET cpus = -1", NULL, 0, -EBADMSG, "(cpus)"},
+    {"no flag", "UPDATE attempt SET simulated = 7", NULL, 0, -EBADMSG, "(simulated)"},
+    {"no date", "UPDATE attempt SET ended_unix_ms = -1", NULL, 0, -EBADMSG, "(ended_unix_ms)"},
     {"unknown verdict", "UPDATE run SET thresholds = 'x'", NULL, 0, -EBADMSG, "unknown verdict"},
     {"negative count", "UPDATE run SET trials_done = -1", NULL, 0, -EBADMSG, "trials_done"},
     {"too large a count", "UPDATE run SET trials_total = 4294967296", NULL, 0, -EBADMSG,
@@ -49,10 +51,7 @@ static const struct open_row open_rows[] = {
 static void damage(const struct fixture *f, const struct open_row *row)
 {
     if (row->sql != NULL) {
-        sqlite3 *db = NULL;
-        assert_int_equal(sqlite3_open(f->path, &db), SQLITE_OK);
-        assert_int_equal(sqlite3_exec(db, row->sql, NULL, NULL, NULL), SQLITE_OK);
-        sqlite3_close(db);
+        fixture_exec(f, row->sql);
     } else if (row->bytes != NULL) {
         int fd = open(f->path, O_WRONLY | O_TRUNC);
         assert_int_equal(write(fd, row->bytes, strlen(row->bytes)), strlen(row->bytes));
@@ -118,19 +117,21 @@ TEST(test_damaged_files_are_named)
 /* A file from before the first release is not touched. */
 TEST(test_an_older_schema_is_refused)
 {
-    for (int version = 1; version < 15; version++) {
+    for (int version = 1; version < SCHEMA_VERSION; version++) {
         _cleanup_(fixture_done) struct fixture f;
         struct store *s = open_with_run(&f);
         assert_int_equal(save(s, UID, 3, 1, 0, "hello", 5, NULL), 0);
         store_close(s);
         _cleanup_(freep) char *sql = xasprintf("PRAGMA user_version = %d", version);
-        _cleanup_(freep) char *text = xasprintf("(schema %d, this program reads 15)", version);
+        _cleanup_(freep) char *text =
+            xasprintf("(schema %d, this program reads %d)", version, SCHEMA_VERSION);
         fixture_exec(&f, sql);
         struct err err = {0};
         assert_int_equal(read_all(&f, &err), -EPROTO);
         assert_has(err.msg, text);
         assert_has(err.msg, "choose another file with --store sqlite:FILE");
-        fixture_exec(&f, "PRAGMA user_version = 15");
+        _cleanup_(freep) char *back = xasprintf("PRAGMA user_version = %d", SCHEMA_VERSION);
+        fixture_exec(&f, back);
         assert_int_equal(read_all(&f, &err), 0);
     }
 }

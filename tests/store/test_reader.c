@@ -119,7 +119,7 @@ TEST(test_a_reader)
     _cleanup_(fixture_done) struct fixture f;
     struct store *reader = NULL;
     struct err err = {0};
-    struct attempt_id *ids = NULL;
+    struct attempt_row *ended = NULL;
     size_t n = 0;
     bool must_stop = false;
     fixture_init(&f);
@@ -127,10 +127,10 @@ TEST(test_a_reader)
     struct run_row run = make_run(UID, RUN_NAME, 1);
     assert_int_equal(s->ops->put_run(s, &run, NULL), 0);
     assert_int_equal(store_open_reader(f.url, says, &must_stop, &reader, &err), 0);
-    assert_int_equal(reader->ops->list_figures(reader, UID, true, NULL, NULL, NULL), 0);
+    assert_int_equal(reader->ops->list_figures(reader, UID, NULL, NULL, NULL), 0);
 
     assert_int_equal(reader->ops->begin_read(reader, NULL), 0);
-    assert_int_equal(reader->ops->list_attempt_ids(reader, UID, &ids, &n, NULL), 0);
+    assert_int_equal(reader->ops->list_outcomes(reader, UID, &ended, &n, NULL), 0);
     assert_int_equal(n, 0);
     struct attempt_row rows[2] = {make_attempt(1, 0, 0), make_attempt(0, 2, 1)};
     const struct event_row event = {1, EVENT_NORMAL, (char *)"Odd", (char *)"note"};
@@ -147,9 +147,10 @@ TEST(test_a_reader)
     assert_int_equal(n, 0); /* still the state of the first read */
     reader->ops->end_read(reader);
 
-    assert_int_equal(reader->ops->list_attempt_ids(reader, UID, &ids, &n, NULL), 0);
+    assert_int_equal(reader->ops->list_outcomes(reader, UID, &ended, &n, NULL), 0);
     assert_int_equal(n, 2);
-    assert_true(ids[0].point == 0 && ids[0].trial == 2 && ids[0].number == 1 && ids[1].point == 1);
+    assert_true(attempt_id_eq(&ended[0].id, &(struct attempt_id){0, 2, 1}));
+    assert_int_equal(ended[1].id.point, 1);
     assert_int_equal(reader->ops->put_status(reader, UID, &run.status, &err), -EROFS);
 
     must_stop = true;
@@ -164,10 +165,10 @@ TEST(test_a_reader)
                      -ECANCELED);
     reader->ops->end_read(reader);
     must_stop = false;
-    free(ids);
-    assert_int_equal(reader->ops->list_attempt_ids(reader, UID, &ids, &n, NULL), 0);
+    free_each(ended, 2, attempt_row_done);
+    assert_int_equal(reader->ops->list_outcomes(reader, UID, &ended, &n, NULL), 0);
     assert_int_equal(n, 202);
-    free(ids);
+    free_each(ended, n, attempt_row_done);
     store_close(reader);
     store_close(s);
     run_row_done(&run);

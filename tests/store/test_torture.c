@@ -91,7 +91,7 @@ static bool is_done(struct store *s, enum call call)
             return false;
         }
         assert_whole_attempt(s, big_log, sizeof(big_log));
-        assert_int_equal(s->ops->list_figures(s, UID, true, count_figures, &n, NULL), 0);
+        assert_int_equal(s->ops->list_figures(s, UID, count_figures, &n, NULL), 0);
         assert_int_equal(n, 1);
         return true;
     default:

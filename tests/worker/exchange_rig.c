@@ -10,7 +10,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "core/exchange_mode.h"
+#include "core/exchange_kind.h"
 #include "worker/comm/link/handshake.h"
 
 uint32_t rig_threads = 1;

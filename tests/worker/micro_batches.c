@@ -12,7 +12,6 @@
 #include "base/mem.h"
 #include "base/parse.h"
 #include "core/exchange_kind.h"
-#include "core/exchange_mode.h"
 #include "worker/comm/link/auth.h"
 #include "worker/data/dataset.h"
 #include "worker/kernels/blas.h"

@@ -6,7 +6,7 @@
 #include <zlib.h>
 
 #include "tests/test.h"
-#include "worker/data/dataset_internal.h"
+#include "worker/data/dataset.h"
 
 enum { SIDE = 28, PIXELS = SIDE * SIDE, N = 5 };
 

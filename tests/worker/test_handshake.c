@@ -5,7 +5,7 @@
 
 #include "tests/test.h"
 #include "golden_frame.h"
-#include "core/exchange_mode.h"
+#include "core/exchange_kind.h"
 #include "worker/comm/link/handshake.h"
 #include "exchange/slices.h"
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "worker/data/dataset_internal.h"
+#include "worker/data/dataset.h"
 #include "worker/data/gzfile.h"
 
 #define FILE_SAMPLES 10000

@@ -2,7 +2,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "worker/data/dataset_internal.h"
+#include "worker/data/dataset.h"
 #include "worker/tensor/rng.h"
 
 #define SIDE 32 /* of the network's input */

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "worker/data/dataset_internal.h"
+#include "worker/data/dataset.h"
 #include "worker/data/gzfile.h"
 
 #define IDX_MAGIC_IMAGES 0x00000803u /* unsigned bytes, three dimensions */

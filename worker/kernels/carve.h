@@ -15,3 +15,9 @@ static inline float *carve(struct carver *c, size_t n)
     c->used += (n + 15) / 16 * 16;
     return p;
 }
+
+/* n divided by `of`, rounded up. */
+static inline size_t ceil_div(size_t n, size_t of)
+{
+    return (n + of - 1) / of;
+}

@@ -16,7 +16,6 @@
 #include <string.h>
 
 #include "worker/kernels/carve.h"
-#include "worker/kernels/ceil_div.h"
 #include "worker/kernels/conv_internal.h"
 #include "worker/kernels/simd.h"
 #include "worker/kernels/slots.h"

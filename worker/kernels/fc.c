@@ -5,7 +5,7 @@
 
 #include <cblas.h>
 
-#include "worker/kernels/ceil_div.h"
+#include "worker/kernels/carve.h"
 #include "worker/kernels/isa.h"
 #include "worker/kernels/moments.h"
 #include "worker/kernels/thread_pool.h"

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "worker/kernels/ceil_div.h"
+#include "worker/kernels/carve.h"
 #include "worker/kernels/slots.h"
 #include "worker/kernels/thread_pool.h"
 

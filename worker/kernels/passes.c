@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "worker/kernels/carve.h"
-#include "worker/kernels/ceil_div.h"
 #include "worker/kernels/isa.h"
 #include "worker/kernels/moments.h"
 #include "worker/kernels/simd.h"

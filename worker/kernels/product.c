@@ -2,7 +2,7 @@
 
 #include <stdbool.h>
 
-#include "worker/kernels/ceil_div.h"
+#include "worker/kernels/carve.h"
 #include "worker/kernels/simd.h"
 
 #define LINE_FLOATS 16

@@ -5,8 +5,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "base/vec_walk.h"
-#include "core/fact_texts.h"
+#include "core/json_field.h"
 #include "kube/json.h"
 #include "run/pods/pod_logs.h"
 #include "run/pods/pods_internal.h"

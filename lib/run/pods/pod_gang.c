@@ -6,7 +6,6 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "base/vec_walk.h"
 #include "core/record.h"
 #include "decide/policy_overlap.h"
 #include "pod/body.h"
@@ -219,13 +218,12 @@ static void set_span(struct metrics *m, const char *name, int64_t from_ms, int64
     }
 }
 
-char *pod_gang_add_starts(const struct pods *l, const struct pod_member *m, const char *summary)
+void pod_gang_add_starts(const struct pods *l, const struct pod_member *m, struct summary *summary)
 {
     const struct workload_facts *w = pod_queue_facts(l, &m->id.attempt);
-    _cleanup_(metrics_done) struct metrics metrics = {0};
     int64_t last_ms = 0;
     if (w == NULL || summary == NULL) {
-        return NULL;
+        return;
     }
     vec_each (struct pod_member *, it, &l->members) {
         const int64_t ms = pod_member_started_unix_ms(*it);
@@ -233,9 +231,10 @@ char *pod_gang_add_starts(const struct pods *l, const struct pod_member *m, cons
             last_ms = ms > last_ms ? ms : last_ms;
         }
     }
+    _cleanup_(metrics_done) struct metrics metrics = {0};
     set_span(&metrics, "queue_s", w->created_unix_ms, w->admitted_unix_ms);
     set_span(&metrics, "admission_s", w->admitted_unix_ms, last_ms);
-    return record_add_seen(summary, NULL, &metrics);
+    metrics_merge(&summary->metrics, &metrics);
 }
 
 int64_t pod_gang_ran_ms(const struct pod_gang *g)

@@ -4,7 +4,6 @@
 #include <errno.h>
 
 #include "base/mem.h"
-#include "base/vec_walk.h"
 #include "kube/json.h"
 #include "pod/body.h"
 #include "run/pods/pods_internal.h"

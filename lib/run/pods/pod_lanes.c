@@ -1,7 +1,6 @@
 /* Whether the first pod of an attempt may be created, see pods_internal.h. */
 #include "base/clock.h"
-#include "base/text.h"
-#include "base/vec_walk.h"
+#include "base/str.h"
 #include "pod/body.h"
 #include "run/pods/pods_internal.h"
 

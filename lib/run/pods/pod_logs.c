@@ -8,8 +8,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "base/vec_walk.h"
-#include "core/role.h"
+#include "core/replica.h"
 #include "core/record.h"
 #include "kube/follow.h"
 #include "run/pods/pods_internal.h"
@@ -53,8 +52,8 @@ static void on_line(void *ctx, const char *line, size_t len)
     const bool is_its = who->role == m->id.role && who->index == m->id.index &&
                         who->attempt == m->id.attempt.number;
     if (is_its && record.type == RECORD_START) {
-        free(m->environment_json);
-        m->environment_json = record_environment_canonical(record.start.environment);
+        json_decref(m->environment);
+        m->environment = json_incref(record.start.environment);
     }
     if (is_its && m->log.step == POD_LOG_FOLLOWING) {
         report_record(m, &record);
@@ -381,8 +380,8 @@ int pod_logs_collect(struct pod_member *m)
 void pod_logs_explain(struct pod_member *m)
 {
     const bool is_missed = m->log.reader != NULL && m->log.end.why != NULL;
-    const bool is_unread = m->log.reader == NULL && m->state.summary_line == NULL &&
-                           m->state.message == NULL && m->environment_json == NULL;
+    const bool is_unread = m->log.reader == NULL && m->state.summary == NULL &&
+                           m->state.message == NULL && m->environment == NULL;
     if (m->state.state != REPLICA_SUCCEEDED || !pod_logs_leads(m) || m->id.index > 0 ||
         m->state.is_simulated || m->log.is_explained || m->log.capture == NULL ||
         (!is_missed && !is_unread)) {

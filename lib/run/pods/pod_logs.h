@@ -10,7 +10,7 @@
 
 #include "run/pods/pod_member.h"
 
-/* Whether it leads its gang (core/role.h). The pod of another owner may have any point number. */
+/* Whether it leads its gang (core/replica.h). Another owner's pod may have any point number. */
 bool pod_logs_leads(const struct pod_member *m);
 /* Whether the replica's figures are in its log. Such a log is followed, and the replica has not
  * ended for anybody before the log was read. */

@@ -250,9 +250,9 @@ void pod_member_free(struct pod_member *m)
     free(m->name);
     free(m->uid);
     free(m->sought_uid);
-    free(m->environment_json);
-    free(m->collected_json);
-    free(m->collected_summary);
+    json_decref(m->environment);
+    environment_done(&m->collected);
+    summary_free(m->collected_summary);
     pod_trouble_clear(&m->trouble);
     free(m);
 }

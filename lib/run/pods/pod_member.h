@@ -51,6 +51,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "core/environment.h"
 #include "pod/state.h"
 #include "run/capture.h"
 #include "run/log_reader.h"
@@ -184,9 +185,10 @@ struct pod_member {
     int64_t made_unix_ms, running_unix_ms, ended_unix_ms;
     int64_t created_unix_ms; /* its pod, by the API server's clock; 0: not seen yet */
     enum pod_remains remains;
-    char *environment_json;  /* of the start record; owned, NULL: none */
-    char *collected_summary; /* with what its attempt's start adds; owned, NULL: nothing */
-    char *collected_json; /* the same with what the pod's state adds; owned, NULL until collected */
+    json_t *environment; /* of the start record; owned, NULL: none */
+    struct summary
+        *collected_summary;       /* with what its attempt's start adds; owned, NULL: nothing */
+    struct environment collected; /* the same with what the pod's state adds; owned */
     struct pod_log log;
 };
 

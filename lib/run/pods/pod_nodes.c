@@ -3,9 +3,8 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "base/vec_walk.h"
 #include "core/environment.h"
-#include "core/fact_texts.h"
+#include "core/json_field.h"
 #include "core/record.h"
 #include "kube/json.h"
 #include "run/pods/pods_internal.h"
@@ -143,13 +142,13 @@ static bool has_gpus(const struct matrix *matrix, const struct replica_id *id)
            role_leads(id->role, p->replicas);
 }
 
-void pod_nodes_add(const struct pods *l, const struct pod_member *m, char **environment_json)
+void pod_nodes_add(const struct pods *l, const struct pod_member *m, json_t **environment)
 {
     const struct pod_node *n = find(l, m);
-    json_auto_t *all = environment_parse(*environment_json);
-    if (n == NULL || n->facts == NULL || all == NULL) {
+    if (n == NULL || n->facts == NULL || *environment == NULL) {
         return;
     }
+    json_t *all = json_copy(*environment);
     json_auto_t *facts = json_copy(n->facts);
     if (!has_gpus(&l->params.def->matrix, &m->id)) { /* others use those of the node */
         (void)json_object_del(facts, "accelerator"); /* it may not be there */
@@ -163,8 +162,8 @@ void pod_nodes_add(const struct pods *l, const struct pod_member *m, char **envi
             (void)json_object_set(all, key, value); /* fails without memory only */
         }
     }
-    free(*environment_json);
-    *environment_json = record_environment_canonical(all);
+    json_decref(*environment);
+    *environment = all;
 }
 
 void pod_nodes_done(struct pod_nodes *n)

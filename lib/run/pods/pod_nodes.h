@@ -37,5 +37,5 @@ void pod_nodes_tick(struct pods *l);
  * notified when it was. */
 bool pod_nodes_ask(struct pods *l, struct pod_member *m);
 /* The environment with the facts that it does not say itself; owned, replaces the text. */
-void pod_nodes_add(const struct pods *l, const struct pod_member *m, char **environment_json);
+void pod_nodes_add(const struct pods *l, const struct pod_member *m, json_t **environment);
 void pod_nodes_done(struct pod_nodes *n);

@@ -6,8 +6,6 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "base/text.h"
-#include "base/vec_walk.h"
 #include "kube/json.h"
 #include "pod/body.h"
 #include "pod/job_body.h"

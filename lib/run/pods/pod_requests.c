@@ -5,7 +5,6 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "base/vec_walk.h"
 #include "kube/json.h"
 #include "run/pods/pods_internal.h"
 

@@ -1,10 +1,10 @@
-/* Writing the addresses of a gang, see pod_slices.h. */
-#include "run/pods/pod_slices.h"
+/* Writing the addresses of a gang, see pod_gang.h. */
+#include "run/pods/pod_gang.h"
 
 #include <string.h>
 
 #include "base/mem.h"
-#include "core/role.h"
+#include "core/replica.h"
 #include "pod/body.h"
 #include "pod/job_body.h"
 #include "run/pods/pods_internal.h"

@@ -1,12 +1,12 @@
-/* See pod_wait.h. */
-#include "run/pods/pod_wait.h"
+/* See pod_gang.h. */
+#include "run/pods/pod_gang.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/text.h"
+#include "base/str.h"
 #include "run/pods/pod_answer.h"
 
 static bool is_alike(const struct run_wait *a, const struct run_wait *b)

@@ -1,5 +1,4 @@
 /* What a gang waits for, in words: see pods_internal.h. */
-#include "base/vec_walk.h"
 #include "run/pods/pods_internal.h"
 
 /* A creation that is refused for now. */

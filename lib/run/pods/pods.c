@@ -8,7 +8,6 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "base/vec_walk.h"
 #include "run/pods/pod_logs.h"
 #include "run/pods/pod_requests.h"
 #include "run/pods/pods_internal.h"
@@ -392,9 +391,9 @@ static const char *failure_of(const struct pod_member *m)
 }
 
 /* The summary that it wrote, or that its log rule made. */
-static const char *summary_of(const struct pod_member *m)
+static const struct summary *summary_of(const struct pod_member *m)
 {
-    return m->log.reader != NULL ? m->log.end.summary_line : m->state.summary_line;
+    return m->log.reader != NULL ? m->log.end.summary : m->state.summary;
 }
 
 /* By the time of a line; 0: not read yet, or its clock is wrong. */
@@ -424,10 +423,7 @@ static struct observed_replica observe(const struct pods *l, const struct pod_me
         .node = s->node,
         .output_unix_ms = pod_logs_last_output(m),
         .has_exited = is_awaited,
-        .has_summary = summary_of(m) != NULL,
-        .summary_fault = m->log.reader != NULL ? NULL : s->summary_fault,
-        .noise = m->log.reader == NULL ? s->noise : NULL,
-        .is_job_summary = m->log.end.is_job,
+        .summary = summary_of(m),
         .has_log_rule = m->log.reader != NULL,
         .message = failure_of(m),
         .has_blamed = s->has_blamed,
@@ -550,15 +546,16 @@ static int pods_collect(struct launcher *launcher, const struct replica_id *id,
         return r < 0 ? r : -EAGAIN;
     }
     pod_logs_explain(m);
-    free(m->collected_json);
-    m->collected_json = pod_state_environment(&m->state, m->environment_json);
-    pod_nodes_add(l, m, &m->collected_json);
-    free(m->collected_summary);
-    m->collected_summary = pod_gang_add_starts(l, m, summary_of(m));
+    environment_done(&m->collected);
+    m->collected = environment_of(m->environment, m->state.node, m->state.image_id);
+    pod_nodes_add(l, m, &m->collected.facts);
+    summary_free(m->collected_summary);
+    m->collected_summary = summary_copy(summary_of(m));
+    pod_gang_add_starts(l, m, m->collected_summary);
     *ret = (struct replica_output){
-        .summary_line = m->collected_summary != NULL ? m->collected_summary : summary_of(m),
-        .environment_json = m->collected_json,
-        .reading_json = m->log.end.reading_json,
+        .summary = m->collected_summary,
+        .environment = &m->collected,
+        .reading = m->log.end.reading,
         .exit_code = m->state.exit_code,
         .signal = m->state.signal,
         .failure = failure_of(m),

@@ -31,7 +31,6 @@
 #include "run/pods/pod_nodes.h"
 #include "run/pods/pod_queue.h"
 #include "run/pods/pod_events.h"
-#include "run/pods/pod_wait.h"
 #include "run/pods/pods.h"
 
 #define TICK_MS 500

@@ -8,11 +8,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/fd.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "base/str_list.h"
-#include "base/vec_walk.h"
+#include "base/texts.h"
+#include "base/vec.h"
 #include "run/processes/child_exec.h"
 
 /* Everything open during a start; -1: not open. */

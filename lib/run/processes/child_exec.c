@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/ascii.h"
+#include "base/str.h"
 
 static void write_report(int fd, int stage)
 {

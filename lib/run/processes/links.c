@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "base/fd.h"
 #include "base/mem.h"
 #include "run/processes/child.h"
 

@@ -12,9 +12,8 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 
-#include "base/fd.h"
 #include "base/mem.h"
-#include "core/role.h"
+#include "core/replica.h"
 #include "host/probe.h"
 #include "run/processes/child.h"
 #include "run/processes/links.h"

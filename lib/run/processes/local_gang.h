@@ -38,7 +38,7 @@ struct local_gang {
 /* -EADDRINUSE, -EMFILE, ... */
 int local_gang_new(const struct gang_spec *spec, struct local_gang **ret, struct err *err);
 void local_gang_free(struct local_gang *g);
-/* The network namespace of one member (core/role.h), -1: this process's own. */
+/* The network namespace of one member (core/replica.h), -1: this process's own. */
 int local_gang_network(const struct local_gang *g, uint32_t member);
 
 /* Both probe on this CPU, because cores of one machine may have different clocks; -1: wherever they

@@ -7,10 +7,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/fd.h"
 #include "base/mem.h"
-#include "base/str_list.h"
-#include "core/noise_rule.h"
+#include "base/texts.h"
 #include "core/environment.h"
 #include "core/record.h"
 #include "core/summary.h"
@@ -33,17 +31,17 @@ static void note_step(struct process *p, const struct record_step *step)
     }
 }
 
-static void keep_record(struct process *p, const struct record *record, const char *line)
+static void keep_record(struct process *p, const struct record *record)
 {
     p->has_record = true;
     switch (record->type) {
     case RECORD_START:
-        replace_take(&p->environment_json, record_environment_canonical(record->start.environment));
+        environment_done(&p->environment);
+        p->environment = environment_of(record->start.environment, p->node, NULL);
         break;
     case RECORD_SUMMARY:
-        replace_take(&p->end.summary_line, xstrdup(line));
-        p->summary_fault = summary_fault(&record->summary);
-        p->noise = record->summary.noise;
+        summary_free(p->end.summary);
+        p->end.summary = summary_copy(&record->summary);
         p->measured_to_ns = p->measured_to_ns != 0 ? p->measured_to_ns : clock_monotonic_ns();
         break;
     case RECORD_ERROR:
@@ -79,7 +77,7 @@ static void on_line(void *ctx, const char *line, size_t len)
                                    role_to_string(who->role), who->index, who->attempt);
         }
     } else {
-        keep_record(p, &record, line);
+        keep_record(p, &record);
         if (p->launcher->on_record != NULL && !p->is_removed) {
             p->launcher->on_record(p->launcher->ctx, &p->id, &record);
         }
@@ -126,8 +124,7 @@ static void process_free(struct process *p)
     log_reader_free(p->log);
     free(p->message);
     log_reader_end_done(&p->end);
-    free(p->environment_json);
-    free(p->placed_json);
+    environment_done(&p->environment);
     free(p->error_message);
     free(p);
 }
@@ -271,7 +268,7 @@ static char *describe_end(const struct process *p)
 static void explain_silence(struct process *p)
 {
     const bool is_unread = p->log == NULL && p->end.why == NULL && !p->has_record;
-    if (p->id.role != ROLE_PSERVER && p->id.index == 0 && p->end.summary_line == NULL &&
+    if (p->id.role != ROLE_PSERVER && p->id.index == 0 && p->end.summary == NULL &&
         (p->log != NULL || is_unread)) {
         size_t len;
         const char *text = capture_text(&p->capture, &len);
@@ -406,26 +403,23 @@ void process_close(struct process *p)
 bool process_measured(const struct process *p, int64_t *ret_from_ns, int64_t *ret_to_ns,
                       double *ret_throughput)
 {
-    struct summary s;
-    if (summary_read_usable(p->end.summary_line, &p->id, &s, NULL) < 0) {
+    const struct summary *s = p->end.summary;
+    if (!summary_is_usable(s)) {
         return false;
     }
     const bool has_begin = p->log == NULL && p->measured_from_ns != 0;
-    *ret_from_ns = has_begin ? p->measured_from_ns : p->measured_to_ns - s.duration_ns;
-    *ret_to_ns = *ret_from_ns + s.duration_ns;
-    *ret_throughput = summary_throughput(&s);
+    *ret_from_ns = has_begin ? p->measured_from_ns : p->measured_to_ns - s->duration_ns;
+    *ret_to_ns = *ret_from_ns + s->duration_ns;
+    *ret_throughput = summary_throughput(s);
     return true;
 }
 
 void process_add_seen(struct process *p, const struct noise *noise, const struct metrics *metrics)
 {
     if (noise != NULL) {
-        noise_add_seen(&p->noise, noise);
+        noise_add_seen(&p->end.summary->noise, noise);
     }
-    char *line = record_add_seen(p->end.summary_line, noise == NULL ? NULL : &p->noise, metrics);
-    if (line != NULL) {
-        replace_take(&p->end.summary_line, line);
-    }
+    metrics_merge(&p->end.summary->metrics, metrics);
 }
 
 static int64_t unix_ms_of(int64_t monotonic_ns)
@@ -449,10 +443,7 @@ void process_observe(const struct process *p, struct observed_replica *ret)
         .measured_from_unix_ms = has_ended ? unix_ms_of(p->measured_from_ns) : 0,
         .measured_to_unix_ms = has_ended ? unix_ms_of(p->measured_to_ns) : 0,
         .output_unix_ms = p->output_unix_ms,
-        .has_summary = p->end.summary_line != NULL,
-        .summary_fault = p->summary_fault,
-        .noise = &p->noise,
-        .is_job_summary = p->end.is_job,
+        .summary = p->end.summary,
         .has_log_rule = p->log != NULL,
         .message = p->message,
         .has_blamed = p->has_blamed,
@@ -463,21 +454,20 @@ void process_observe(const struct process *p, struct observed_replica *ret)
 
 void process_output(struct process *p, struct replica_output *ret)
 {
-    if (p->environment_json == NULL) { /* without a start record: the machine, but not its CPUs */
-        json_auto_t *o = host_environment("");
-        (void)json_object_del(o, "cpuset"); /* it is there */
-        p->environment_json = record_environment_canonical(o);
+    if (p->environment.facts == NULL) { /* without a start record: the machine, but not its CPUs */
+        json_auto_t *here = host_environment("");
+        (void)json_object_del(here, "cpuset"); /* it is there */
+        p->environment = environment_of(here, p->node, NULL);
     }
-    replace_take(&p->placed_json, environment_add(p->environment_json, p->node, NULL));
     int64_t from_ns, to_ns;
     double throughput;
     const bool has_measured =
         p->measured_to_ns != 0 && process_measured(p, &from_ns, &to_ns, &throughput);
     *ret = (struct replica_output){
         .measured_to_unix_ms = has_measured ? unix_ms_of(to_ns) : 0,
-        .summary_line = p->end.summary_line,
-        .environment_json = p->placed_json,
-        .reading_json = p->end.reading_json,
+        .summary = p->end.summary,
+        .environment = &p->environment,
+        .reading = p->end.reading,
         .exit_code = p->exit_code,
         .signal = p->signal,
         .failure = p->message,

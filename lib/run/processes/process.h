@@ -54,14 +54,11 @@ struct process {
     int64_t started_unix_ms, output_unix_ms; /* as in struct observed_replica */
     char *message;                           /* of the end; owned, NULL: none */
     struct log_reader_end end;               /* of records, too: `why` is the first damaged one */
-    const char *summary_fault;               /* of the summary; static; NULL: none */
-    struct noise noise;                      /* of the summary */
     /* When the measured steps began, by their records or lines, and when the last of these, or else
      * the summary came: monotonic; 0: no such record or line came. */
     int64_t measured_from_ns, measured_to_ns;
-    char *environment_json; /* owned, NULL: none */
-    char *placed_json;      /* the same with its node; owned, NULL until asked for */
-    char *error_message;    /* of the last error record; owned, NULL: none */
+    struct environment environment; /* with its node; owned */
+    char *error_message;            /* of the last error record; owned, NULL: none */
     bool has_blamed;
     enum role blamed_role;
     uint32_t blamed_index;

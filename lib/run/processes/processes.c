@@ -16,14 +16,10 @@
 #include <uv.h>
 
 #include "base/clock.h"
-#include "base/fd.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "base/str_list.h"
-#include "base/text.h"
-#include "base/vec_sorted.h"
-#include "base/vec_walk.h"
-#include "core/role.h"
+#include "base/texts.h"
+#include "core/replica.h"
 #include "run/processes/cpus.h"
 #include "run/processes/local_gang.h"
 #include "run/processes/process.h"
@@ -118,7 +114,10 @@ static void start_process(struct processes *l, struct process *p)
         g->is_sampled = true;
         sampler_begin(l->sampler);
     }
-    sampler_choose(l->sampler, child_env_get(p->envp, "CUDA_VISIBLE_DEVICES"));
+    const uint32_t *sizes = g->spec.replicas;
+    const bool meets = sizes[ROLE_TRAINER] + sizes[ROLE_WORKER] > 1 && g->links == NULL;
+    sampler_choose(l->sampler, child_env_get(p->envp, "CUDA_VISIBLE_DEVICES"),
+                   meets ? child_env_get(p->envp, "MASTER_PORT") : NULL);
     bool is_trusted = str_eq(p->argv[0], "benchworker");
     _cleanup_(freep) char *path = NULL;
     struct err err;
@@ -150,6 +149,11 @@ static void start_process(struct processes *l, struct process *p)
     if (p->is_alive) {
         uv_ref((uv_handle_t *)&l->sigchld);
     }
+}
+
+double processes_unmet_s(const struct launcher *launcher)
+{
+    return sampler_unmet_s(((const struct processes *)launcher)->sampler);
 }
 
 static size_t log_max_bytes(const struct processes *l, const struct gang_spec *gang)
@@ -261,12 +265,13 @@ static void add_telemetry(const struct processes *l, const struct local_gang *g,
     if (!process_measured(p, &from_ns, &to_ns, &throughput)) {
         return;
     }
+    metrics_set(ret, METRIC_UNMET, sampler_unmet_s(l->sampler));
     sampler_end(l->sampler, from_ns, to_ns, ret);
     for (uint32_t i = 0; i < member_count(g->spec.replicas); i++) {
         const struct process *m = g->members[i];
         const bool leads = m != NULL && role_leads(m->id.role, g->spec.replicas);
         if (leads && process_measured(m, &from_other_ns, &to_other_ns, &throughput)) {
-            job = m->end.is_job ? throughput : job + throughput;
+            job = m->end.summary->source.is_job ? throughput : job + throughput;
         }
     }
     const double samples = job * (double)(to_ns - from_ns) / 1e9;
@@ -284,15 +289,13 @@ static void end_attempt(const struct processes *l, struct local_gang *g)
     g->has_ended = true;
     for (uint32_t i = member_number(sizes, ROLE_TRAINER, 0); i < member_count(sizes); i++) {
         struct process *p = g->members[i];
-        if (p != NULL && p->end.summary_line != NULL) {
+        if (p != NULL && p->end.summary != NULL) {
             struct metrics metrics = {0};
             add_telemetry(l, g, p, &metrics);
             if (g->noise.has_begun) {
                 gang_noise_end(&g->noise, first_cpu(l));
             }
-            if (g->noise.has_begun || metrics.list.len > 0) { /* else the line stays as it is */
-                process_add_seen(p, g->noise.has_begun ? &g->noise.seen : NULL, &metrics);
-            }
+            process_add_seen(p, g->noise.has_begun ? &g->noise.seen : NULL, &metrics);
             metrics_done(&metrics);
             return;
         }

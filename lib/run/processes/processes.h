@@ -15,4 +15,8 @@ struct processes_params {
     size_t log_max_bytes;    /* kept of each replica's output; the middle is dropped; 0: 64 MiB */
 };
 
+/* How long no process has ever listened on the MASTER_PORT of the attempt that was started last.
+ * NaN: one has, its workers were given none, or it is too early to say. */
+double processes_unmet_s(const struct launcher *launcher);
+
 int processes_new(const struct processes_params *params, struct launcher **ret, struct err *err);

@@ -1,9 +1,14 @@
 /* See sampler.h. */
 #include "run/processes/sampler.h"
 
+#include <math.h>
 #include <stdbool.h>
 
 #include "base/clock.h"
+#include "base/parse.h"
+#include "host/host.h"
+
+#define UNMET_MIN_S 1 /* a shorter job may be missed between two looks */
 
 struct sampler {
     uv_loop_t *loop;
@@ -15,6 +20,8 @@ struct sampler {
     uv_mutex_t mutex; /* guards what follows; held during a reading */
     struct gpus *gpus;
     struct telemetry telemetry;
+    int64_t port; /* at which the workers are to meet; 0: none, or a process has listened there */
+    int64_t watched_ns, looked_ns; /* since when, and the last look */
 };
 
 static void free_if_unused(struct sampler *s)
@@ -32,10 +39,14 @@ static void work(uv_work_t *work)
     struct sampler *s = work->data;
     uv_mutex_lock(&s->mutex);
     const int64_t now_ns = clock_monotonic_ns();
-    struct gpu_reading r;
-    gpus_read(s->gpus, &r); /* without GPUs the timer does not start */
-    r.t_ns = now_ns;
-    telemetry_add(&s->telemetry, &r);
+    if (s->gpus != NULL) {
+        struct gpu_reading r;
+        gpus_read(s->gpus, &r);
+        r.t_ns = now_ns;
+        telemetry_add(&s->telemetry, &r);
+    }
+    s->port = s->port != 0 && host_listens("", s->port) ? 0 : s->port;
+    s->looked_ns = now_ns;
     uv_mutex_unlock(&s->mutex);
 }
 
@@ -44,6 +55,9 @@ static void on_worked(uv_work_t *work, int status)
     struct sampler *s = work->data;
     (void)status; /* it is never cancelled */
     s->is_busy = false;
+    if (s->gpus == NULL && s->port == 0) {
+        (void)uv_timer_stop(&s->timer); /* always 0 */
+    }
     free_if_unused(s);
 }
 
@@ -86,21 +100,34 @@ void sampler_begin(struct sampler *s)
         s->gpus = gpus_open(GPU_LIBRARY);
     }
     telemetry_clear(&s->telemetry);
+    s->port = 0;
     if (s->gpus != NULL) {
         gpus_forget(s->gpus);
-        /* Cannot fail: the callback is not NULL, and the timer is not closing. */
-        (void)uv_timer_start(&s->timer, on_timer, 0, TELEMETRY_INTERVAL_MS);
     }
+    /* Cannot fail: the callback is not NULL, and the timer is not closing. It is stopped at once
+     * where nothing is to be looked at. */
+    (void)uv_timer_start(&s->timer, on_timer, 0, TELEMETRY_INTERVAL_MS);
     uv_mutex_unlock(&s->mutex);
 }
 
-void sampler_choose(struct sampler *s, const char *visible)
+void sampler_choose(struct sampler *s, const char *visible, const char *port)
 {
     uv_mutex_lock(&s->mutex);
     if (s->gpus != NULL) {
         gpus_choose(s->gpus, visible == NULL ? "all" : visible);
     }
+    if (port != NULL && parse_i64_in(port, 1, UINT16_MAX, &s->port) == 0) {
+        s->watched_ns = s->looked_ns = clock_monotonic_ns();
+    }
     uv_mutex_unlock(&s->mutex);
+}
+
+double sampler_unmet_s(struct sampler *s)
+{
+    uv_mutex_lock(&s->mutex);
+    const double unmet_s = s->port == 0 ? 0 : (double)(s->looked_ns - s->watched_ns) / 1e9;
+    uv_mutex_unlock(&s->mutex);
+    return unmet_s < UNMET_MIN_S ? NAN : unmet_s;
 }
 
 void sampler_end(struct sampler *s, int64_t from_ns, int64_t to_ns, struct metrics *ret)

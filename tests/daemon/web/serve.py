@@ -35,7 +35,8 @@ class Server:
         request = urllib.request.Request(f"http://{self.address}{path}", headers=headers, method=method)
         try:
             with urllib.request.urlopen(request, timeout=90) as answer:
-                return answer.status, answer.headers, answer.read().decode()
+                kind = "latin-1" if answer.headers["Content-Type"] == "application/zstd" else "utf-8"
+                return answer.status, answer.headers, answer.read().decode(kind)
         except urllib.error.HTTPError as error:
             with error:
                 return error.code, error.headers, error.read().decode()

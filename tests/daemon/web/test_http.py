@@ -8,6 +8,7 @@ import pathlib
 import select
 import shutil
 import socket
+import sqlite3
 import ssl
 import subprocess
 import sys
@@ -15,6 +16,7 @@ import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import serve
+import run_file
 
 
 class Http(serve.ServedCase):
@@ -168,9 +170,9 @@ class Http(serve.ServedCase):
             self.assertLess(time.monotonic(), until, "what was sent to clients that left still counts")
 
     def test_a_long_document(self):
-        """It is kept packed, and each reader gets it whole, at its own speed."""
+        """Each reader gets a run's file whole, at its own speed, and the store's folder has nothing of it afterwards."""
         server = self.serve(self.name, big=True)
-        path = f"/api/v1/runs/{self.name}/attempts?point=0&attempt=7"
+        path = f"/api/v1/runs/{self.name}/file?point=0&attempt=7&logs=true"
         with self.connect_to(server) as slow:
             slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 16)
             slow.sendall(f"GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode())
@@ -178,15 +180,38 @@ class Http(serve.ServedCase):
             for _ in range(3):
                 code, headers, body = server.get(path)
                 self.assertEqual((code, int(headers["Content-Length"])), (200, len(body)))
-                replica = json.loads(body)["attempts"][0]["replicas"][0]
-                self.assertEqual(len(json.loads(replica["environment"])["pad"]), 3 << 20)
+                db = sqlite3.connect(":memory:")
+                db.deserialize(run_file.decompress(body.encode("latin-1")))
+                (facts,), = db.execute("SELECT facts FROM replica JOIN environment ON id = environment").fetchall()
+                self.assertEqual(len(json.loads(facts)["pad"]), 3 << 20)
             head = http.client.HTTPConnection(server.host, server.port, timeout=20)
             with contextlib.closing(head):
                 head.request("HEAD", path)
                 answer = head.getresponse()
                 self.assertEqual((answer.status, int(answer.getheader("Content-Length"))), (200, len(body)))
             rest = b"".join(iter(lambda: slow.recv(1 << 20), b""))
-            self.assertEqual(rest.partition(b"\r\n\r\n")[2].decode(), body)
+            self.assertEqual(rest.partition(b"\r\n\r\n")[2].decode("latin-1"), body)
+        self.assertEqual([p for p in self.folder.iterdir() if ".run-" in p.name], [])
+
+    def test_a_full_disk(self):
+        """A run's file is made next to the store; where there is no room, in memory."""
+        if os.geteuid() != 0:
+            self.skipTest("only root can mount a small disk")
+        small = self.folder / "small"
+        small.mkdir()
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", small], check=True)
+        try:
+            for path in self.folder.glob("results.db*"):
+                shutil.copy(path, small)
+            server = serve.Server(f"sqlite:{small}/results.db")
+            _, _, body = server.get(f"/api/v1/runs/{self.name}/file")
+            with contextlib.suppress(OSError), open(small / "fill", "wb", buffering=0) as fill:
+                while fill.write(bytes(4096)):
+                    pass
+            again = server.get(f"/api/v1/runs/{self.name}/file")[::2]
+            self.assertEqual((server.end(), again), ((0, ""), (200, body)))
+        finally:
+            subprocess.run(["umount", "-l", small], check=True)
 
     def test_clients_that_go_away(self):
         request = f"GET /api/v1/runs/{self.name}/results HTTP/1.1\r\nHost: x\r\n\r\n".encode()
@@ -206,7 +231,7 @@ class Http(serve.ServedCase):
     def test_fifty_clients_cost_the_loop_nothing(self):
         """The Lease is renewed by a timer of the same loop. What counts is the CPU that the loop spends between two
         beats: it does not depend on what else the machine does."""
-        paths = [f"/api/v1/runs/{self.name}/results", f"/runs/{self.name}", "/", f"/api/v1/runs/{self.name}/attempts",
+        paths = [f"/api/v1/runs/{self.name}/results", f"/runs/{self.name}", "/", f"/api/v1/runs/{self.name}/file",
                  "/api/v1/runs", f"/api/v1/runs/{self.name}", f"/api/v1/runs/{self.name}/logs?point=0", "/metrics"]
 
         def ask(i):
@@ -227,7 +252,7 @@ class Http(serve.ServedCase):
         """web_server says that a run is driven. Nobody is sent away. A sanitizer has its own time, which is no figure of benchd."""
         if self.server.is_slow():
             self.skipTest("a sanitizer's time is not benchd's")
-        paths = [f"/api/v1/runs/{self.name}/results", f"/runs/{self.name}", "/", "/api/v1/runs", f"/api/v1/runs/{self.name}/attempts"]
+        paths = [f"/api/v1/runs/{self.name}/results", f"/runs/{self.name}", "/", "/api/v1/runs", f"/api/v1/runs/{self.name}/file"]
         until = time.monotonic() + 6
 
         def ask(i):

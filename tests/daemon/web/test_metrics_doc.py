@@ -1,4 +1,4 @@
-"""docs/metrics.md names every family of /metrics with its type and help, and no other; promtool finds nothing."""
+"""docs/metrics.md and docs/figures.md name every family of /metrics with its type and help, and no other; promtool finds nothing."""
 import os
 import pathlib
 import re
@@ -16,7 +16,9 @@ def families(page):
 
 
 def documented(text):
-    return {name: (kind, meaning) for name, kind, meaning in re.findall(r"^\| ((?:bench|process|rest_client)\w+) \| (\w+) \| (.*) \|$", text, re.M)}
+    limits = {"low": "Lower limit of its 95% interval.", "high": "Upper limit of its 95% interval."}
+    return {name: ("gauge", limits.get(part, figure["meaning"]))
+            for figure in serve.cli.figures() for name, part in serve.cli.metric_limits(figure).items()} | {name: (kind, meaning) for name, kind, meaning in re.findall(r"^\| ((?:bench|process|rest_client)\w+) \| (\w+) \| (.*) \|$", text, re.M)}
 
 
 def promtool(page):

@@ -427,7 +427,7 @@ TEST(test_read_key)
         {"/api/v1/runs", "Authorization: Bearer 0123456789abcdef\r\n", "403"},
         {"/api/v1/runs/x", "", "403"}, /* also whether a run is there */
         {"/api/v1/runs/x/results", "", "403"},
-        {"/api/v1/runs/x/attempts", "", "403"},
+        {"/api/v1/runs/x/file", "", "403"},
         {"/api/v1/runs/x/logs?point=0", "", "403"},
         {"/", "", "403"},
         {"/runs/x", "", "403"},

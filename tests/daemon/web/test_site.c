@@ -4,12 +4,14 @@
 #include <jansson.h>
 
 #include "tests/test.h"
+#include "base/mem.h"
 #include "base/str.h"
-#include "daemon/web/page.h"
+#include "base/whole_file.h"
 #include "daemon/web/site.h"
 #include "fake_daemon.h"
 #include "report/style.h"
 #include "result_fixture.h"
+#include "store/run_file.h"
 #include "store/run_document.h"
 #include "tests/report/sheet_as.h"
 #include "tests/store/store_folder.h"
@@ -63,6 +65,7 @@ static struct rig *rig_new(void)
 {
     struct rig *rig = xnew(struct rig);
     rig->store = store_in_folder(rig->folder, rig->url);
+    rig->site.store_path = rig->url + strlen("sqlite:");
     fixture_init(&rig->run, "{grid: {pservers: [1], trainers: [1, 2]}}",
                  "  baseline: {kind: SingleNode}\n  repeats: {min: 3}\n", 8);
     rig->status = (struct run_status){
@@ -159,6 +162,11 @@ static const char *get(struct rig *rig, const char *url, int code)
     daemon_view_read(rig->view, &rig->site.now);
     routes_answer(&rig->site, &route, &req, &rig->res);
     daemon_snapshot_done(&rig->site.now);
+    if (rig->res.is_file && str_eq(rig->res.content_type, WEB_JSON)) {
+        rig->res.is_file = false;
+        assert_int_equal(file_read_fd(rig->res.file, "", SIZE_MAX, &rig->res.body, NULL), 0);
+        fd_close(&rig->res.file);
+    }
     if (rig->res.code != code) {
         fail_msg("%s: expected %d, got %d: %s", url, code, rig->res.code, buf_cstr(&rig->res.body));
     }
@@ -266,8 +274,9 @@ TEST(test_not_stored)
     assert_string_equal(json_string_value(json_object_get(document, "created")),
                         "2026-11-20T09:12:51Z"); /* its object; it is not frozen */
     json_decref(document);
-    document = get_json(rig, "/api/v1/runs/new/attempts", 200);
-    assert_true(json_is_null(json_object_get(json_object_get(document, "run"), "definition")));
+    document = get_json(rig, "/api/v1/runs/new/file", 409);
+    assert_string_equal(json_string_value(json_object_get(document, "message")),
+                        "run 'new' is not accepted, so it has no file: no such Benchmark");
     json_decref(document);
     document = get_json(rig, "/api/v1/runs/new/results", 409);
     assert_string_equal(json_string_value(json_object_get(document, "message")),
@@ -296,8 +305,8 @@ TEST(test_run)
     json_decref(document);
 }
 
-/* The document of docs/contracts/attempts.md, whole and in part. */
-TEST(test_attempts)
+/* The run as a file (docs/contracts/run-file.md), whole and in part. */
+TEST(test_file)
 {
     static const struct {
         const char *args;
@@ -307,27 +316,42 @@ TEST(test_attempts)
         {"", 9, 200},
         {"?point=1", 3, 200},
         {"?point=1&trial=2", 1, 200},
-        {"?trial=0&attempt=0", 3, 200},
+        {"?trial=0&attempt=0&logs=true", 3, 200},
         {"?point=7", 0, 200},
         {"?point=x", 0, 400},
+        {"?points=1", 0, 400},
     };
     _cleanup_(rig_freep) struct rig *rig = rig_new();
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         char url[128];
-        (void)snprintf(url, sizeof(url), "/api/v1/runs/" RUN "/attempts%s", rows[i].args);
-        _cleanup_(json_decrefp) json_t *document = get_json(rig, url, rows[i].code);
-        _cleanup_(run_document_done) struct run_document d = {0};
-        struct err err = {0};
-        if (rows[i].code == 200 && run_document_from_json(document, &d, &err) < 0) {
-            fail_msg("%s: %s", url, err.msg);
+        (void)snprintf(url, sizeof(url), "/api/v1/runs/" RUN "/file%s", rows[i].args);
+        (void)get(rig, url, rows[i].code);
+        if (rows[i].code != 200) {
+            continue;
         }
-        if (d.attempts.len != rows[i].n) {
-            fail_msg("%s: expected %zu attempts, got %zu", url, rows[i].n, d.attempts.len);
-        }
-        if (i == 2) {
-            assert_string_equal(d.attempts.items[0].error, "trainer/1: <script>alert(1)</script>?");
-        }
-        assert_int_equal(d.n_events, rows[i].code == 200 ? 1 : 0);
+        assert_true(rig->res.is_file);
+        assert_string_equal(rig->res.content_type, WEB_ZSTD);
+        rig->res.is_file = false;
+        _cleanup_(freep) char *path = NULL;
+        _cleanup_(run_row_done) struct run_row row = {0};
+        struct attempt_row *rows_there = NULL;
+        struct run_file_head head;
+        struct store *file;
+        size_t n, n_lost;
+        FILE *in = fdopen(rig->res.file, "rb");
+        assert_int_equal(run_file_room(rig->site.store_path, &path, NULL), 0);
+        assert_int_equal(run_file_unpack(in, path, RUN_FILE_MAX_BYTES, NULL), 0);
+        assert_int_equal(run_file_open(path, &file, &head, NULL), 0);
+        assert_int_equal(unlink(path), 0);
+        (void)fclose(in);
+        assert_int_equal(run_file_run(file, &row, NULL), 0);
+        assert_string_equal(row.name, RUN);
+        assert_int_equal(file->ops->list_outcomes(file, row.uid, &rows_there, &n, NULL), 0);
+        free_each(rows_there, n, attempt_row_done);
+        assert_int_equal(n, rows[i].n);
+        assert_int_equal(run_file_check(file, &n_lost, NULL), 0);
+        run_file_head_done(&head);
+        store_close(file);
     }
 }
 
@@ -336,7 +360,7 @@ TEST(test_results)
 {
     _cleanup_(rig_freep) struct rig *rig = rig_new();
     _cleanup_(buf_done) struct buf expected = BUF_INIT;
-    sheet_as(sheet_points, fixture_build(&rig->run, RUN_RUNNING), &expected, SHEET_JSON);
+    result_json_put(fixture_build(&rig->run, RUN_RUNNING), &expected);
     assert_string_equal(get(rig, "/api/v1/runs/" RUN "/results", 200), buf_cstr(&expected));
     make_live(rig, true); /* the daemon's definition instead of the stored one */
     assert_string_equal(get(rig, "/api/v1/runs/" RUN "/results", 200), buf_cstr(&expected));
@@ -422,34 +446,50 @@ TEST(test_html_refresh)
     assert_null(strstr(get(rig, "/runs/" RUN, 200), refresh));
 }
 
-static int fail_events(struct store *s, const char *uid, struct event_row **ret, size_t *ret_n,
-                       struct err *err)
+/* Whatever is damaged: an error, or the whole as it was. */
+TEST(test_damaged_tables)
 {
-    (void)s, (void)uid, (void)ret, (void)ret_n;
-    return err_set(err, EIO, "store: disk I/O error");
-}
-
-static int fail_rows(struct store *s, const char *uid, const struct attempt_wanted *wanted,
-                     struct attempt_row **ret, size_t *ret_n, struct err *err)
-{
-    (void)s, (void)uid, (void)wanted, (void)ret, (void)ret_n;
-    return err_set(err, EBADMSG, "damaged rows");
-}
-
-/* A page without a part of what is stored would be taken for the whole. */
-TEST(test_html_damaged)
-{
-    _cleanup_(rig_freep) struct rig *rig = rig_new();
-    struct store_ops ops = *rig->store->ops;
-    const struct store_ops *const good = rig->store->ops;
-    rig->store->ops = &ops;
-    ops.list_events = fail_events;
-    assert_non_null(strstr(get(rig, "/runs/" RUN, 500), "store: disk I/O error"));
-    ops.list_events = good->list_events;
-    ops.list_wanted = fail_rows; /* reads the replicas of a point */
-    assert_non_null(strstr(get(rig, "/runs/" RUN, 500), "damaged rows"));
-    assert_non_null(strstr(get(rig, "/api/v1/runs/" RUN "/results", 500), "damaged rows"));
-    rig->store->ops = good;
+    static const char *const pages[] = {"/",
+                                        "/runs/" RUN,
+                                        "/api/v1/runs",
+                                        "/api/v1/runs/" RUN,
+                                        "/api/v1/runs/" RUN "/results",
+                                        "/api/v1/runs/" RUN "/logs?point=0&trial=0&attempt=0"};
+    static const struct {
+        const char *sql;
+        unsigned fails; /* a bit a page */
+    } rows[] = {
+        {"UPDATE replica SET steps = -1 WHERE point = 2 AND trial = 2", 0x12},
+        {"UPDATE replica SET series_data = x'00' WHERE replica_index = 1", 0x12},
+        {"UPDATE environment SET facts = '['", 0x32},
+        {"UPDATE attempt SET outcome = 'x'", 0x3a},
+        {"UPDATE attempt SET started_unix_ms = -1", 0x3a},
+        {"UPDATE attempt SET metrics = '{', throughput = 9e999", 0},
+        {"UPDATE machine SET facts = '['", 0},
+        {"UPDATE event SET warning = 7", 0x02},
+        {"UPDATE log SET zstd = x'00'", 0x20},
+        {"UPDATE run SET definition = '{}'", 0x32},
+        {"UPDATE run SET cpus = -1", 0x3f},
+    };
+    char *whole[N_ROWS(pages)];
+    struct rig *good = rig_new();
+    for (size_t k = 0; k < N_ROWS(pages); k++) {
+        whole[k] = xstrdup(get(good, pages[k], 200));
+    }
+    rig_freep(&good);
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        _cleanup_(rig_freep) struct rig *rig = rig_new();
+        print_message("# row '%s'\n", rows[i].sql);
+        store_exec(rig->url + strlen("sqlite:"), rows[i].sql);
+        for (size_t k = 0; k < N_ROWS(pages); k++) {
+            const bool fails = (rows[i].fails >> k & 1) != 0;
+            const char *body = get(rig, pages[k], fails ? 500 : 200);
+            assert_true(fails || str_eq(body, whole[k]));
+        }
+    }
+    for (size_t k = 0; k < N_ROWS(pages); k++) {
+        free(whole[k]);
+    }
 }
 
 TEST(test_html_list)

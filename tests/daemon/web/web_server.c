@@ -95,9 +95,9 @@ static int add_big_log(struct served *s, struct err *err)
     _cleanup_(attempt_row_done) struct attempt_row row = {.id.number = 7, .outcome = ATTEMPT_VOID};
     const struct replica_id id = {.attempt.number = 7, .role = ROLE_TRAINER};
     const struct replica_log log = {id, text, BIG_LOG};
-    char *environment = xasprintf("{\"pad\":\"%.*s\"}", BIG_TEXT, text);
-    *vec_push(&row.replicas) =
-        (struct replica_row){.id = id, .log_bytes = BIG_LOG, .environment_json = environment};
+    json_auto_t *environment = json_pack("{s:s%}", "pad", text, (size_t)BIG_TEXT);
+    *vec_push(&row.replicas) = (struct replica_row){
+        .id = id, .log_bytes = BIG_LOG, .environment = environment_of(environment, NULL, NULL)};
     struct store *store = s->store;
     const struct trial_terms terms = run_def_terms(s->defs[0], 0);
     return store->ops->save_attempt(store, s->rows[0].uid, &row, &terms, &log, 1, NULL, err);

@@ -5,7 +5,6 @@
 #include <stdint.h>
 #include <sys/epoll.h>
 
-#include "base/fd.h"
 #include "base/mem.h"
 #include "worker/comm/link/conn.h"
 

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/ascii.h"
+#include "base/str.h"
 #include "base/exit_code.h"
 #include "worker/comm/link/little_endian.h"
 

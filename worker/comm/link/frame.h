@@ -19,7 +19,7 @@
 
 #include "base/err.h"
 #include "core/exchange_kind.h"
-#include "core/role.h"
+#include "core/replica.h"
 #include "worker/comm/link/auth.h"
 
 #define FRAME_VERSION 4

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "core/exchange_mode.h"
+#include "core/exchange_kind.h"
 #include "exchange/slices.h"
 #include "worker/comm/link/little_endian.h"
 

@@ -12,7 +12,6 @@
 #include "base/exit_code.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/vec_walk.h"
 
 #define TURN_BYTES ((size_t)64 << 10)
 #define CLAIM_SIZE 192 /* bytes of the text about a rejected connection */

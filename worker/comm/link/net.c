@@ -14,7 +14,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/fd.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/parse.h"

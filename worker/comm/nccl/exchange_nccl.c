@@ -6,10 +6,8 @@
 
 #include "base/clock.h"
 #include "base/exit_code.h"
-#include "base/fd.h"
 #include "base/mem.h"
 #include "base/parse.h"
-#include "base/str.h"
 #include "exchange/ring_plan.h"
 #include "worker/comm/link/heartbeat.h"
 #include "worker/comm/nccl/nccl_api.h"

@@ -9,7 +9,6 @@
 
 #include "base/clock.h"
 #include "base/exit_code.h"
-#include "base/fd.h"
 #include "base/mem.h"
 #include "worker/comm/link/comm_thread.h"
 

@@ -2,7 +2,6 @@
  * Called by the communication thread only. */
 #include <inttypes.h>
 
-#include "base/vec_walk.h"
 #include "worker/comm/ps/client_internal.h"
 #include "worker/tensor/accumulate.h"
 

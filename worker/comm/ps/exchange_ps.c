@@ -8,7 +8,6 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "base/vec_walk.h"
 #include "worker/comm/ps/client_internal.h"
 
 #define TURN_BYTES ((size_t)4 << 20)

@@ -6,7 +6,6 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "base/vec_walk.h"
 #include "worker/comm/link/crc32c.h"
 #include "worker/comm/ps/ps_internal.h"
 #include "worker/tensor/accumulate.h"

@@ -7,10 +7,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "base/clock.h"
-#include "base/fd.h"
 #include "base/mem.h"
-#include "base/vec_walk.h"
 #include "worker/comm/link/comm_thread.h"
 #include "worker/comm/ps/ps_internal.h"
 

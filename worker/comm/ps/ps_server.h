@@ -22,7 +22,7 @@
 
 #include "worker/comm/exchange.h"
 #include "worker/comm/link/meet.h"
-#include "core/exchange_mode.h"
+#include "core/exchange_kind.h"
 #include "exchange/slices.h"
 
 #define PS_SERVER_EARLY_BYTES ((size_t)64 << 20)

@@ -1,6 +1,5 @@
 /* What a parameter server counts of its rounds (ps_round.c), for its summary. */
 #include "base/clock.h"
-#include "base/vec_walk.h"
 #include "worker/comm/ps/ps_internal.h"
 
 void ps_round_lap(struct ps_server *s, int64_t *phase_ns)

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/fd.h"
 #include "base/mem.h"
 #include "worker/comm/ring/ring_internal.h"
 

@@ -1,0 +1,84 @@
+/* The parts of compare.c besides its statistics. Pure.
+ *
+ * Those that look at runs, in compare_runs.c: may two be compared at all, which points do they
+ * share, and what else differs? */
+#pragma once
+
+#include "base/err.h"
+#include "compare/comparison.h"
+
+/* Simulated figures compare with nothing, those of a rehearsal with a rehearsal's only. As
+ * comparison_new. */
+int compare_check_kind(const struct result *base, const struct result *candidate,
+                       const char **ret_fix, struct err *err);
+/* Refuses two runs if what was measured, or how, differs: a in the base, b in the candidate. As
+ * comparison_new. */
+int compare_refuse(const struct result *base, const struct result *candidate, const char *what,
+                   const char *a, const char *b, const char **ret_fix, struct err *err);
+/* A throughput on both sides. */
+bool compare_is_measured(const struct compared_point *p);
+/* The points of one side; borrowed. */
+struct compare_side {
+    VEC(const struct point_result *) list;
+};
+typedef bool compare_is_pair_fn(const struct comparison *c, const struct point *base,
+                                const struct point *candidate);
+/* Fills points, n_measured, only_base and only_candidate: each point of the base gets the first
+ * pair that is left. */
+void compare_pair(struct comparison *c, const struct compare_side *base,
+                  const struct compare_side *candidate, compare_is_pair_fn *is_pair);
+/* The same with all points of two runs: points of one system are the same where what ran is,
+ * however the sweeps were written. */
+void compare_match(struct comparison *c);
+/* Fills differences: what was trained, how long, on which machines. */
+void compare_differences(struct comparison *c);
+/* Of these only what the start records of both sides say. */
+void compare_machines(struct comparison *c);
+
+/* Adjusts the p of n points and that of all points together, which it returns; NaN is one that was
+ * not tested. One half of alpha is for the whole, one half for the points by Holm, so that a p is
+ * adjusted by twice its own. A single point is the whole, which is then not tested. */
+double compare_adjust(double *p, size_t n, double whole);
+
+/* What a test of a mean difference of logs shows: `none` where p is above COMPARE_ALPHA or the
+ * change below the threshold, else slower or faster where p is at most `alpha`, inconclusive
+ * where it is above. */
+enum change compare_judge_log(const struct comparison *c, double difference, double p_adjusted,
+                              double alpha, enum change none);
+
+/* Both in compare.c. Geometric means over the measured points. */
+void compare_take_means(struct comparison *c);
+/* The verdict over all points. What is known comes before what is not; a point without an answer
+ * comes before the rest. A point that the candidate alone has asks nothing of the base. */
+enum change compare_judge_whole(const struct comparison *c);
+
+/* ---- with other runs of the base: compare_history.c ----
+ *
+ * Is the difference of two runs more than that between any two runs of the same thing? And if other
+ * programs of the machine took different shares of the two, is it the machine's doing? */
+
+/* Of all comparisons of a thing with itself at most this share names a change. */
+#define COMPARE_HISTORY_ALPHA 0.01
+
+/* Did `other` succeed, and is it of the base's definition, machine and build? Everything that
+ * `differs` looks at is the same, and so is what was asked for. */
+bool compare_history_is_same(const struct result *base, const struct result *other);
+/* Takes the runs of `history` that are the base's: the same definition, machine and build. Fills
+ * n_base_runs and what is `between` of each point and of the whole. */
+void compare_history_test(struct comparison *c, const struct result *const *history, size_t n);
+/* What becomes of a change that the trials of the two runs show. */
+enum change compare_history_judge(const struct comparison *c, const struct run_spread *between,
+                                  double p_adjusted);
+
+/* ---- a busy machine ----
+ *
+ * docs/contracts/compare.md, "A busy machine", has the rule. It is not asked inside one run, where
+ * what the machine did cancels. */
+
+/* From both tests of a point or of all: fills `explained`. `lost`: the mean of -ln(1 - s) of the
+ * candidate. */
+void compare_busy_explain(struct compared_busy *busy, const struct run_spread *between,
+                          double lost);
+/* Is a change that `between` names the machine's doing? */
+bool compare_busy_is_cause(const struct compared_busy *busy, const struct run_spread *between,
+                           double threshold_ratio);

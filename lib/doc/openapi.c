@@ -1,0 +1,51 @@
+/* See openapi.h. */
+#include "doc/openapi.h"
+
+#include <string.h>
+
+#include "base/str.h"
+
+/* Own keys go before those of the map that is merged in. */
+static void merge(struct node *node)
+{
+    struct node *other = tree_take(node, "<<");
+    for (size_t i = 0; other != NULL && i < other->n_children; i++) {
+        const struct node *child = other->children[i];
+        if (tree_get(node, child->key) == NULL) {
+            tree_set_take(node, child->key, tree_copy(child));
+        }
+    }
+    tree_free(other);
+    for (size_t i = 0; i < node->n_children; i++) {
+        merge(node->children[i]);
+    }
+}
+
+struct node *schema_parse(const char *text)
+{
+    static const struct tree_limits limits = {1024 * 1024, 100000, 100000, 64, true};
+    _cleanup_(diags_done) struct diags diags = {0};
+    struct node *root;
+    if (tree_parse(text, strlen(text), &limits, &root, &diags) < 0) {
+        return NULL;
+    }
+    merge(root);
+    return root;
+}
+
+const struct node *schema_of_field(const struct node *schema, const char *key)
+{
+    const struct node *own = tree_get(tree_get(schema, "properties"), key);
+    return own != NULL ? own : tree_get(schema, "additionalProperties");
+}
+
+const struct node *schema_of_item(const struct node *schema)
+{
+    return tree_get(schema, "items");
+}
+
+bool schema_requires(const struct node *schema, const char *key)
+{
+    const struct node *list = tree_get(schema, "required");
+    return list != NULL && array_any(list->children, list->n_children, it, str_eq((*it)->s, key));
+}

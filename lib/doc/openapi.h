@@ -1,0 +1,14 @@
+/* The form of a document: a schema of OpenAPI v3, in the part that Kubernetes calls structural, as
+ * a tree, with some keys of our own (lib/spec/schema/definition.yaml names them). Pure. */
+#pragma once
+
+#include "doc/tree.h"
+
+/* Parses a schema that is compiled in and resolves its merge keys (<<). Owned; NULL: it is damaged,
+ * which a test would have found. */
+struct node *schema_parse(const char *text);
+/* The schema of a field of a map, also of one with free keys; of an item of a list. NULL: none. */
+const struct node *schema_of_field(const struct node *schema, const char *key);
+const struct node *schema_of_item(const struct node *schema);
+/* Does it say that a map must have the field? */
+bool schema_requires(const struct node *schema, const char *key);

@@ -1,0 +1,102 @@
+/* See schemas.h. */
+#include "spec/schemas.h"
+
+#include <string.h>
+
+#include "base/kept.h"
+#include "doc/embedded.h"
+#include "doc/openapi.h"
+
+extern const struct embedded schema_files[]; /* made of the folder schema by embed.py */
+extern const size_t schema_files_count;
+
+static struct node *parse(const char *name)
+{
+    return schema_parse(embedded_find(schema_files, schema_files_count, name)->text);
+}
+
+static const struct node *keep(struct kept *kept, struct node *(*make)(const char *),
+                               const char *name)
+{
+    struct node *known = kept_get(kept);
+    struct node *mine = known == NULL ? make(name) : NULL;
+    known = mine == NULL ? known : kept_put(kept, mine);
+    if (known != mine) {
+        tree_free(mine);
+    }
+    return known;
+}
+
+/* A log rule in it is checked by its own reader. */
+const struct node *schema_definition(void)
+{
+    static struct kept kept;
+    return keep(&kept, parse, "definition");
+}
+
+const struct node *schema_log_rule(void)
+{
+    static struct kept kept;
+    return keep(&kept, parse, "log_rule");
+}
+
+/* "definition", or "definition.properties.local": a part of it. */
+static const struct node *find(const char *name)
+{
+    const size_t len = strlen("definition");
+    return name[len] == '\0' ? schema_definition() : tree_at(schema_definition(), name + len + 1);
+}
+
+/* Each with its description alone. */
+static void add_fields(struct node *node, const struct node *fields)
+{
+    struct node *properties = tree_enter(node, "properties");
+    for (size_t i = 0; i < fields->n_children; i++) {
+        struct node *field = tree_enter(properties, fields->children[i]->key);
+        struct node *is_open = tree_new(NODE_BOOL);
+        is_open->b = true;
+        tree_set_take(field, "description",
+                      tree_copy(tree_get(fields->children[i], "description")));
+        tree_set_take(field, "x-kubernetes-preserve-unknown-fields", is_open);
+    }
+}
+
+static void include(struct node *node)
+{
+    const char *shallow = tree_get_text(node, "x-fields-of");
+    if (shallow != NULL) {
+        add_fields(node, tree_get(find(shallow), "properties"));
+        tree_remove(node, "x-fields-of");
+    }
+    const char *name = tree_get_text(node, "x-schema");
+    if (name != NULL) {
+        const struct node *part = find(name);
+        for (size_t i = 0; i < part->n_children; i++) {
+            if (tree_get(node, part->children[i]->key) == NULL) {
+                tree_set_take(node, part->children[i]->key, tree_copy(part->children[i]));
+            }
+        }
+        tree_remove(node, "x-schema");
+    }
+    for (size_t i = 0; i < node->n_children; i++) {
+        include(node->children[i]);
+    }
+}
+
+static struct node *parse_whole(const char *name)
+{
+    struct node *root = parse(name);
+    include(root);
+    return root;
+}
+
+const struct node *schema_profile(void)
+{
+    static struct kept kept;
+    return keep(&kept, parse_whole, "profiles");
+}
+
+struct node *schema_kinds(void)
+{
+    return parse_whole("kinds");
+}

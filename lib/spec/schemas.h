@@ -1,0 +1,12 @@
+/* The schemas of lib/spec/schema, which are compiled in. Pure. */
+#pragma once
+
+#include "doc/tree.h"
+
+/* For schema_check. Static. */
+const struct node *schema_definition(void); /* of the field `spec` of a Benchmark */
+const struct node *schema_profile(void);    /* of a profile.yaml */
+const struct node *schema_log_rule(void);   /* what x-explain names */
+/* Both kinds as people read them: the List of CustomResourceDefinitions, with the other schemas in
+ * their places. Owned by the caller. */
+struct node *schema_kinds(void);
