@@ -113,7 +113,6 @@ static void note_flops(struct notes *notes, const struct result *r)
 {
     const struct workload *w = &r->def->spec->workload;
     const char *device = accelerator_of(r);
-    const char *precision = precision_names[w->precision];
     const double peak = flops_peak(device, w->precision);
     if (has_metric(r, FLOPS_CPU_PEAK)) {
         return;
@@ -127,14 +126,14 @@ static void note_flops(struct notes *notes, const struct result *r)
     } else if (w->precision == PRECISION_UNKNOWN) {
         notes_add(notes, NOTE_INFO, "No MFU: spec.workload.precision does not say the precision.");
     } else if (!has_metric(r, "mfu")) {
-        notes_add(notes, NOTE_INFO, "No MFU: no %s peak is known of %s.", precision,
+        notes_add(notes, NOTE_INFO, "No MFU: no %s peak is known of %s.", precision_names[w->precision],
                   device == NULL                   ? "the devices, or they differ"
                   : r->points[0].point->has_slices ? "slices"
                                                    : device);
     } else if (!isnan(peak)) {
         notes_add(notes, NOTE_INFO,
-                  "MFU: TFLOPS / %.5g, the dense %s peak of %s by its data sheet.", peak, precision,
-                  device);
+                  "MFU: TFLOPS / %.5g, the dense %s peak of %s by its data sheet.", peak,
+                  precision_names[w->precision], device);
     }
 }
 
