@@ -93,8 +93,9 @@ def becomes(is_done, seconds):
 
 
 def wait_until(is_done, seconds, what):
+    """what: words, or a function that says them once the time is over."""
     if not becomes(is_done, seconds):
-        raise ClusterError(f"not within {seconds} s: {what}")
+        raise ClusterError(f"not within {seconds} s: {what() if callable(what) else what}")
 
 
 class Cluster:

@@ -77,7 +77,7 @@ class Jobs:
         return (self.api.get(f"{RUNS}/{run}") or {}).get("status", {})
 
     def until(self, run, what, text):
-        wait_until(lambda: what(self.status(run)), WAIT_S, f"{run}: {text}: {json.dumps(self.status(run).get('conditions'))[:600]}")
+        wait_until(lambda: what(self.status(run)), WAIT_S, lambda: f"{run}: {text}: {json.dumps(self.status(run).get('conditions'))[:600]}")
 
     def ends(self, run, phase="Succeeded"):
         self.until(run, lambda status: status.get("phase") in ("Succeeded", "Failed", "PartiallyFailed", "Cancelled"), "ends")

@@ -69,6 +69,13 @@ class Queue:
         wait_until(lambda: len(running()) == count, WAIT_S, f"{count} pods run")
         return running()
 
+    def state(self, path):
+        """What is known of a run, for a failure."""
+        pods = [(pod["metadata"]["name"], pod["spec"].get("nodeName"), pod["status"]["phase"], "deletionTimestamp" in pod["metadata"])
+                for pod in self.api.get(f"{NS}/pods")["items"]]
+        loads = {name: self.conditions(f"{WORKLOADS}/{name}") for name in (item["metadata"]["name"] for item in self.api.get(WORKLOADS)["items"])}
+        return json.dumps({"run": self.api.get(path)["status"], "pods": pods, "workloads": loads})
+
     def is_empty(self):
         usage = self.api.get(f"{KUEUE}/clusterqueues/{QUEUE}")["status"]["flavorsReservation"][0]["resources"]
         return {used["total"] for used in usage} == {"0"} and self.api.get(WORKLOADS)["items"] + self.api.get(f"{NS}/pods")["items"] == []
@@ -98,7 +105,7 @@ def phase(q, path):
 
 
 def until_phase(q, path, *phases):
-    wait_until(lambda: phase(q, path) in phases, WAIT_S, f"{path} is {phases}, not {(q.api.get(path) or {}).get('status')}")
+    wait_until(lambda: phase(q, path) in phases, WAIT_S, lambda: f"{path} is {phases}, not {(q.api.get(path) or {}).get('status')}")
 
 
 def check_competition(t, q):
@@ -197,7 +204,7 @@ def check_lanes(t, q, ends):
         attempts.update(attempt(pod) for pod in pods)
         nodes.update((pod["spec"]["nodeName"], attempt(pod)) for pod in pods)
         return len(attempts) == 2
-    wait_until(look, WAIT_S, "two attempts run")
+    wait_until(look, WAIT_S, lambda: f"two attempts run; {sorted(attempts)} do, {q.state(path)}")
     admitted = [item["metadata"]["name"] for item in q.api.get(WORKLOADS)["items"] if q.conditions(f"{WORKLOADS}/{item['metadata']['name']}").get("Admitted")]
     t.equal((2, 2, 2), (len(admitted), len({node for node, _ in nodes}), len(nodes)), "two Workloads are admitted, and each attempt has a node of its own")
     ends.is_held.clear()
