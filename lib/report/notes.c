@@ -126,7 +126,8 @@ static void note_flops(struct notes *notes, const struct result *r)
     } else if (w->precision == PRECISION_UNKNOWN) {
         notes_add(notes, NOTE_INFO, "No MFU: spec.workload.precision does not say the precision.");
     } else if (!has_metric(r, "mfu")) {
-        notes_add(notes, NOTE_INFO, "No MFU: no %s peak is known of %s.", precision_names[w->precision],
+        notes_add(notes, NOTE_INFO, "No MFU: no %s peak is known of %s.",
+                  precision_names[w->precision],
                   device == NULL                   ? "the devices, or they differ"
                   : r->points[0].point->has_slices ? "slices"
                                                    : device);
