@@ -44,8 +44,8 @@ class Hostile(cli.CliCase):
                                        cwd=self.folder, stdout=stdout)
             _, status, usage = os.wait4(process.pid, 0)
             process.returncode = os.waitstatus_to_exitcode(status)
-        self.assertEqual(process.returncode, code)
         self.result = json.loads(out.read_text(encoding="utf-8"))
+        self.assertEqual(process.returncode, code, [trial["error"] for p in self.result["points"] for trial in p["trials"]])
         trials = {p["system"]: p["trials"][0] for p in self.result["points"]}
         self.assertEqual(sorted(trials), sorted(scripts))
         return trials, usage.ru_maxrss * 1024
