@@ -193,9 +193,11 @@ def check_queued(t, q, daemon, run):
 
 
 def check_lanes(t, q, ends):
-    """Two trials in the queue at a time, a Workload and a node each."""
+    """Two trials in the queue at a time, a Workload and a node each. Without the topology a first attempt may have pods on both nodes
+    before the second is admitted."""
     ends.is_held.set()
-    path = post_run(q, "lanes", parallel=2, more={"cpu": "5"}, sweep={"grid": {"pservers": [1], "trainers": [1, 2, 3]}}, repeats={"min": 2})
+    scheduling = {"queueName": QUEUE, "priorityClass": "low", "topology": {"key": "kubernetes.io/hostname"}}
+    path = post_run(q, "lanes", scheduling, parallel=2, more={"cpu": "5"}, sweep={"grid": {"pservers": [1], "trainers": [1, 2, 3]}}, repeats={"min": 2})
     attempts, nodes = set(), set()
 
     def look():
