@@ -68,8 +68,8 @@ static void read_mode(struct diags *d, const struct place *place, struct exchang
                             "%s: only benchworker's trainers with parameter servers know it",
                             field);
     } else if (mode.local_steps > 0 && exchange->wire != EXCHANGE_WIRE_FP32) {
-        reader_complain_key(d, &at, "write wire: Fp32",
-                            "localSteps needs wire Fp32: a trainer's own parameters must not be "
+        reader_complain_key(d, &at, "write wire: FP32",
+                            "localSteps needs wire FP32: a trainer's own parameters must not be "
                             "rounded");
     } else {
         exchange->mode = mode;
@@ -168,9 +168,9 @@ void spec_check_modes(struct reading *r)
         }
         if (r->spec->workload.compute == COMPUTE_EMULATED &&
             s->exchange.transport == EXCHANGE_TRANSPORT_NCCL) {
-            reader_complain(r->diags, &compute, "write 'compute: Real', or transport: Tcp",
+            reader_complain(r->diags, &compute, "write 'compute: Real', or transport: TCP",
                             "compute Emulated exchanges over TCP, because its trainers stand for "
-                            "machines of their own, and system '%s' asks for Nccl",
+                            "machines of their own, and system '%s' asks for NCCL",
                             s->name);
         }
     }

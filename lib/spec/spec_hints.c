@@ -34,7 +34,7 @@ static const struct hint {
     {"spec.measure.repeats", NUMBER, "write 'repeats: {min: @}' beside measure"},
     {"spec.measure", NUMBER, "write 'measure: {steps: @}'"},
     {"spec.measure.warmup", NUMBER, "write 'warmupSteps: @'"},
-    {"spec.measure.timeToAccuracy", DECIMAL, "write 'timeToAccuracy: {accuracy: 0.8}'"},
+    {"spec.measure.timeToAccuracy", DECIMAL, "write 'timeToAccuracy: {accuracy: \"0.8\"}'"},
     {"spec.measure.accuracyAfterTime", NUMBER, "write 'accuracyAfterTime: {seconds: @}'"},
     {"spec.warmup", NUMBER, "write 'measure: {warmupSteps: @}'"},
     {"spec.warmupSteps", NUMBER, "write 'measure: {warmupSteps: @}'"},

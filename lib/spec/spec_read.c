@@ -45,7 +45,7 @@ static void read_dataset(struct reading *r, const struct place *workload, struct
     w->dataset = (enum dataset_kind)kind;
     if (kind == DATASET_SYNTHETIC) {
         if (path.node != NULL) {
-            reader_complain_key(r->diags, &path, "remove the path, or choose Cifar10 or Idx",
+            reader_complain_key(r->diags, &path, "remove the path, or choose CIFAR10 or IDX",
                                 "dataset Synthetic takes no path");
         }
     } else if (path.node == NULL && kind != DATASET_OTHER) {
@@ -74,12 +74,13 @@ static void read_flops(struct reading *r, const struct place *place, struct flop
 {
     if ((tree_get(place->node, "perSample") == NULL) ==
         (tree_get(place->node, "parameters") == NULL)) {
-        reader_complain_key(r->diags, place,
-                            "write {perSample: 9.3e10}, or {parameters: 8.03e9, sequence: 8192}",
-                            "exactly one of perSample and parameters is required");
+        reader_complain_key(
+            r->diags, place,
+            "write {perSample: 93000000000}, or {parameters: 8030000000, sequence: 8192}",
+            "exactly one of perSample and parameters is required");
     }
-    f->per_sample = place_number(place, "perSample", 0);
-    f->parameters = place_number(place, "parameters", 0);
+    f->per_sample = (double)place_int(place, "perSample", 0);
+    f->parameters = (double)place_int(place, "parameters", 0);
     f->sequence = (double)place_int(place, "sequence", 0);
 }
 
@@ -121,7 +122,7 @@ static void check_ratio(struct reading *r, const struct place *place, bool is_wr
 {
     if (is_wrong) {
         _cleanup_(freep) char *fix =
-            bound <= 100 ? xasprintf("write %g for %g%%", bound / 100, bound) : NULL;
+            bound <= 100 ? xasprintf("write \"%g\" for %g%%", bound / 100, bound) : NULL;
         reader_complain(r->diags, place, fix, "%s", why);
     }
 }
@@ -135,7 +136,7 @@ static struct goal read_goal(struct reading *r, const struct place *map)
     if ((accuracy.node != NULL) == (loss.node != NULL)) {
         const bool is_none = loss.node == NULL;
         reader_complain_key(r->diags, is_none ? map : &loss,
-                            is_none ? "for example, write 'timeToAccuracy: {accuracy: 0.8}'"
+                            is_none ? "for example, write 'timeToAccuracy: {accuracy: \"0.8\"}'"
                                     : "remove one of the two",
                             "the time is that to either an accuracy or a loss");
     }
@@ -152,7 +153,7 @@ static void read_measure(struct reading *r)
     spec->steps = place_int(&measure, "steps", 0);
     spec->ends_after_steps = place_enum(&measure, "until", until_names, 0) != 0;
     spec->goal = read_goal(r, PLACE(&measure, "timeToAccuracy"));
-    spec->accuracy_after_s = place_number(PLACE(&measure, "accuracyAfterTime"), "seconds", 0);
+    spec->accuracy_after_s = (double)place_int(PLACE(&measure, "accuracyAfterTime"), "seconds", 0);
 }
 
 /* Both or none of max and stopWhen; and the first stage must give an interval. */
@@ -167,7 +168,7 @@ static void check_range(struct reading *r, const struct place *repeats)
     }
     if (stop.node == NULL) {
         reader_complain_key(r->diags, &max,
-                            "add 'stopWhen: {relativeHalfWidth: 0.02}', or remove max",
+                            "add 'stopWhen: {relativeHalfWidth: \"0.02\"}', or remove max",
                             "max without stopWhen: nothing says when a point may stop earlier");
     } else if (max.node == NULL) {
         reader_complain_key(r->diags, &stop, "for example, add 'max: 10' to repeats",
@@ -214,11 +215,11 @@ static void check_is_measured(struct reading *r, const struct place *threshold,
     }
     struct place measure = place_get(&r->at, "measure");
     if (place_get(&measure, is_time ? "timeToAccuracy" : "accuracyAfterTime").node == NULL) {
-        reader_complain(r->diags, PLACE(threshold, "metric"),
-                        is_time ? "for example, add 'timeToAccuracy: {accuracy: 0.8}' to measure"
-                                : "for example, add 'accuracyAfterTime: {seconds: 600}' to measure",
-                        "spec.measure does not say %s",
-                        is_time ? "which accuracy" : "after which time");
+        reader_complain(
+            r->diags, PLACE(threshold, "metric"),
+            is_time ? "for example, add 'timeToAccuracy: {accuracy: \"0.8\"}' to measure"
+                    : "for example, add 'accuracyAfterTime: {seconds: 600}' to measure",
+            "spec.measure does not say %s", is_time ? "which accuracy" : "after which time");
     }
 }
 
@@ -245,7 +246,7 @@ static void read_threshold(struct reading *r, const struct place *place, struct 
     t->has_max = place_is_good(&max);
     t->min = place_number(place, "min", 0);
     t->max = place_number(place, "max", 0);
-    t->judges_interval = tree_get(place->node, "confidence") != NULL;
+    t->judges_interval = place_enum(place, "evaluate", evaluate_names, 0) != 0;
     check_is_measured(r, place, t->metric);
     if (is_ratio[t->metric]) {
         const bool is_accuracy = t->metric == FIGURE_ACCURACY_AFTER_TIME;
@@ -256,7 +257,7 @@ static void read_threshold(struct reading *r, const struct place *place, struct 
         check_ratio(r, &max, t->has_max && t->max > most, t->max, why);
     }
     if (min.node == NULL && max.node == NULL) {
-        reader_complain(r->diags, place, "for example, add 'min: 0.9'",
+        reader_complain(r->diags, place, "for example, add 'min: \"0.9\"'",
                         "a threshold needs min or max");
     } else if (t->has_min && t->has_max && t->min > t->max) {
         reader_complain(r->diags, &min, "swap them", "min is above max");
