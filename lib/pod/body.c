@@ -95,6 +95,7 @@ static void set_run_labels(const struct run_def *def, json_t *labels)
     set_text(labels, POD_MANAGED_BY, "benchd");
     set_text(labels, "app.kubernetes.io/name", "benchd-run");
     set_text(labels, "app.kubernetes.io/instance", def->name);
+    set_text(labels, "app.kubernetes.io/part-of", "benchd");
     set_text(labels, "benchd.io/benchmark", def->spec->name);
     set_text(labels, POD_LABEL_RUN, def->name);
 }
