@@ -1,4 +1,5 @@
-/* What a reader must know before believing the numbers of a result. One function a rule. */
+/* What a reader must know before believing the numbers of a result: a function for each rule of the
+ * table in result.h. */
 #include <math.h>
 #include <stdarg.h>
 #include <string.h>
@@ -22,32 +23,8 @@
 #define LUCKY_EFFICIENCY 1.05  /* without an interval */
 #define SHARED_MIN 0.9         /* of the measured time */
 
-const char *const warning_code_names[] = {
-    [WARNING_REHEARSAL] = "Rehearsal",
-    [WARNING_SIMULATED] = "Simulated",
-    [WARNING_PARALLEL] = "Parallel",
-    [WARNING_ONE_TRIAL] = "OneTrial",
-    [WARNING_EFFICIENCY_ABOVE_ONE] = "EfficiencyAboveOne",
-    [WARNING_THROTTLED] = "Throttled",
-    [WARNING_MIXED_HARDWARE] = "MixedHardware",
-    [WARNING_SHORT_WARMUP] = "ShortWarmup",
-    [WARNING_NO_STEADY_STATE] = "NoSteadyState",
-    [WARNING_NON_MONOTONIC_TIME] = "NonMonotonicTime",
-    [WARNING_SLOW_NODE] = "SlowNode",
-    [WARNING_MIXED_UNITS] = "MixedUnits",
-    [WARNING_NOISY_TRIAL] = "NoisyTrial",
-    [WARNING_IMPORTED] = "Imported",
-    [WARNING_INVALID_TRIAL] = "InvalidTrial",
-    [WARNING_MIXED_BATCHES] = "MixedBatches",
-    [WARNING_MIXED_WORK] = "MixedWork",
-    [WARNING_SPLIT_NODE] = "SplitNode",
-    [WARNING_GPU_THROTTLED] = "GpuThrottled",
-    [WARNING_PARTIAL_GANG] = "PartialGang",
-    [WARNING_WARMUP_COUNTED] = "WarmupCounted",
-    [WARNING_ONE_WITNESS] = "OneWitness",
-    [WARNING_DOUBTFUL_LOG] = "DoubtfulLog",
-    [WARNING_COPIES] = "IndependentCopies",
-};
+#define NAME(code, name, find) [WARNING_##code] = (name),
+const char *const warning_code_names[] = {WARNINGS(NAME)};
 
 __attribute__((format(printf, 3, 4))) static void warn(struct result *r, enum warning_code code,
                                                        const char *fmt, ...)
@@ -111,7 +88,7 @@ static void lint_rehearsal(struct result *r)
          busiest->index, (long long)point_busy_threads(busiest), (long long)def->cpus);
 }
 
-static void lint_kind(struct result *r)
+static void lint_parallel(struct result *r)
 {
     if (scheduling_lanes(&r->def->scheduling) > 1) {
         warn(r, WARNING_PARALLEL,
@@ -119,33 +96,22 @@ static void lint_kind(struct result *r)
              "and may have slowed each other; compare its numbers only with runs of as many",
              r->def->scheduling.trials);
     }
+}
+
+static void lint_simulated(struct result *r)
+{
     if (r->simulated) {
         warn(r, WARNING_SIMULATED,
              "simulated: the pods were fake; compare its numbers only with each other");
     }
+}
+
+static void lint_imported(struct result *r)
+{
     if (spec_is_imported(r->def->spec)) {
         warn(r, WARNING_IMPORTED,
              "imported: the figures were read from old logs; machine, build and what else ran "
              "there are unknown");
-    }
-}
-
-static void lint_copies(struct result *r)
-{
-    vec_each (const struct system, system, &r->def->spec->systems) {
-        uint32_t most = 1;
-        result_each_swept (p, r) {
-            const bool is_own = &r->def->spec->systems.items[p->point->system] == system;
-            const uint32_t n = is_own ? point_training_replicas(p->point) : 0;
-            most = n > most ? n : most;
-        }
-        if (most > 1 && system_is_copies(system)) {
-            warn(r, WARNING_COPIES,
-                 "%u independent copies of %s: profile none gives them no way to find each other. "
-                 "Write the profile of its framework; or its exchange by a name, such as {kind: "
-                 "Ring}, if it reads BENCHD_WORKER_ADDRS",
-                 most, system->name);
-        }
     }
 }
 
@@ -263,8 +229,23 @@ static void lint_partial_gangs(struct result *r)
     }
 }
 
-static void lint_unmet(struct result *r)
+static void lint_copies(struct result *r)
 {
+    vec_each (const struct system, system, &r->def->spec->systems) {
+        uint32_t most = 1;
+        result_each_swept (p, r) {
+            const bool is_own = &r->def->spec->systems.items[p->point->system] == system;
+            const uint32_t n = is_own ? point_training_replicas(p->point) : 0;
+            most = n > most ? n : most;
+        }
+        if (most > 1 && system_is_copies(system)) {
+            warn(r, WARNING_COPIES,
+                 "%u independent copies of %s: profile none gives them no way to find each other. "
+                 "Write the profile of its framework; or its exchange by a name, such as {kind: "
+                 "Ring}, if it reads BENCHD_WORKER_ADDRS",
+                 most, system->name);
+        }
+    }
     size_t n;
     uint32_t point;
     if (find_beyond(r, METRIC_UNMET, 1, 0, &n, &point) != NULL) {
@@ -476,12 +457,17 @@ static size_t put_changes(const struct result *r, size_t key, struct buf *out)
 /* Some logs say the batch of the job, or the sizes of the model: another one is other work. */
 static void lint_batches(struct result *r)
 {
-    _cleanup_(buf_done) struct buf batches = BUF_INIT, work = BUF_INIT;
+    _cleanup_(buf_done) struct buf batches = BUF_INIT;
     if (put_changes(r, MACHINE_BATCH, &batches) > 1) {
         warn(r, WARNING_MIXED_BATCHES,
              "the batch of the job differs: %s; an efficiency compares different work",
              buf_cstr(&batches));
     }
+}
+
+static void lint_work(struct result *r)
+{
+    _cleanup_(buf_done) struct buf work = BUF_INIT;
     if (put_changes(r, MACHINE_WORK, &work) > 1) {
         warn(r, WARNING_MIXED_WORK,
              "the logs name different work: %s; these points are not one curve and have no speedup",
@@ -592,27 +578,13 @@ void result_lint_point(struct result *r, struct point_result *p)
     p->kept->split_node = r->def->cpus > 0 || !has_one_each ? NULL : split_node(p);
 }
 
-/* What changes most what the figures mean comes first: a short output has the first ones. */
+#define FIND(code, name, find) find,
 void result_lint(struct result *r)
 {
-    lint_rehearsal(r);
-    lint_kind(r);
-    lint_copies(r);
-    lint_unmet(r);
-    lint_time(r);
-    lint_units(r);
-    lint_counted_warmup(r);
-    lint_batches(r);
-    lint_partial_gangs(r);
-    lint_one_trial(r);
-    lint_efficiency(r);
-    lint_throttled(r);
-    lint_gpu_throttled(r);
-    lint_hardware(r);
-    lint_steady_state(r);
-    lint_slow_nodes(r);
-    lint_noise(r);
-    lint_invalid(r);
-    lint_doubts(r);
-    lint_split_nodes(r);
+    static void (*const rules[])(struct result * r) = {WARNINGS(FIND)};
+    for (size_t i = 0; i < COUNT_OF(rules); i++) {
+        if (rules[i] != NULL) {
+            rules[i](r);
+        }
+    }
 }

@@ -263,34 +263,38 @@ struct curves {
     VEC(const char *) names;
 };
 
-/* What a reader must know before believing the numbers (lint.c finds them). */
-enum warning_code {
-    WARNING_REHEARSAL,
-    WARNING_SIMULATED,
-    WARNING_PARALLEL,
-    WARNING_ONE_TRIAL,
-    WARNING_EFFICIENCY_ABOVE_ONE,
-    WARNING_THROTTLED,
-    WARNING_MIXED_HARDWARE,
-    WARNING_SHORT_WARMUP,
-    WARNING_NO_STEADY_STATE,
-    WARNING_NON_MONOTONIC_TIME,
-    WARNING_SLOW_NODE,
-    WARNING_MIXED_UNITS,
-    WARNING_NOISY_TRIAL,
-    WARNING_IMPORTED,
-    WARNING_INVALID_TRIAL,
-    WARNING_MIXED_BATCHES,
-    WARNING_MIXED_WORK,
-    WARNING_SPLIT_NODE,
-    WARNING_GPU_THROTTLED,
-    WARNING_PARTIAL_GANG,
-    WARNING_WARMUP_COUNTED,
-    WARNING_ONE_WITNESS,
-    WARNING_DOUBTFUL_LOG,
-    WARNING_COPIES,
-};
-extern const char *const warning_code_names[]; /* "OneTrial", ...; in lint.c */
+/* What a reader must know before believing the numbers: X(code, its name, the function of lint.c
+ * that finds it, or NULL if the one before does). What changes most what the figures mean comes
+ * first: a short output has the first ones. */
+#define WARNINGS(X)                                                                                \
+    X(REHEARSAL, "Rehearsal", lint_rehearsal)                                                      \
+    X(PARALLEL, "Parallel", lint_parallel)                                                         \
+    X(SIMULATED, "Simulated", lint_simulated)                                                      \
+    X(IMPORTED, "Imported", lint_imported)                                                         \
+    X(COPIES, "IndependentCopies", lint_copies)                                                    \
+    X(NON_MONOTONIC_TIME, "NonMonotonicTime", lint_time)                                           \
+    X(MIXED_UNITS, "MixedUnits", lint_units)                                                       \
+    X(WARMUP_COUNTED, "WarmupCounted", lint_counted_warmup)                                        \
+    X(MIXED_BATCHES, "MixedBatches", lint_batches)                                                 \
+    X(MIXED_WORK, "MixedWork", lint_work)                                                          \
+    X(PARTIAL_GANG, "PartialGang", lint_partial_gangs)                                             \
+    X(ONE_TRIAL, "OneTrial", lint_one_trial)                                                       \
+    X(EFFICIENCY_ABOVE_ONE, "EfficiencyAboveOne", lint_efficiency)                                 \
+    X(THROTTLED, "Throttled", lint_throttled)                                                      \
+    X(GPU_THROTTLED, "GpuThrottled", lint_gpu_throttled)                                           \
+    X(MIXED_HARDWARE, "MixedHardware", lint_hardware)                                              \
+    X(SHORT_WARMUP, "ShortWarmup", lint_steady_state)                                              \
+    X(NO_STEADY_STATE, "NoSteadyState", NULL)                                                      \
+    X(SLOW_NODE, "SlowNode", lint_slow_nodes)                                                      \
+    X(NOISY_TRIAL, "NoisyTrial", lint_noise)                                                       \
+    X(INVALID_TRIAL, "InvalidTrial", lint_invalid)                                                 \
+    X(DOUBTFUL_LOG, "DoubtfulLog", lint_doubts)                                                    \
+    X(ONE_WITNESS, "OneWitness", NULL)                                                             \
+    X(SPLIT_NODE, "SplitNode", lint_split_nodes)
+#define WARNING_CODE(code, ...) WARNING_##code,
+enum warning_code { WARNINGS(WARNING_CODE) WARNING_COUNT };
+#undef WARNING_CODE
+extern const char *const warning_code_names[]; /* in lint.c */
 struct warning {
     enum warning_code code;
     char *message; /* one sentence without its end; owned */

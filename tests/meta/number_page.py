@@ -6,6 +6,7 @@ import re
 import csource
 
 PAGE = "docs/numbers.md"
+WARNINGS = "lib/result/result.h"
 # Columns of numbers that are no measured figure.
 NO_FIGURE = {
     "POINT": "a number for a point", "TRIAL": "a number for a trial", "TRIALS": "counted", "DEVICES": "counted", "ATTEMPTS": "counted",
@@ -23,7 +24,7 @@ _COLUMN = re.compile(r'table_column\(\w+, "([^"]+)", TABLE_RIGHT\)|\{"([^"]+)", 
                      r'\b(?!\w+_text|table_column)\w+\(\w+, "([A-Z0-9][A-Z0-9%/: -]*)"')
 _TITLES = re.compile(r"\btitles\[\] = \{([^}]*)\}")
 _HEADING = re.compile(r'X\(\w+, \w+, "[a-z-]+", "[^"]+", "([A-Z0-9][A-Z0-9%/: -]*)"')  # of a row of the catalogue
-_WARNING = re.compile(r'\[WARNING_\w+\] = "(\w+)"')
+_WARNING = re.compile(r'X\(\w+, "(\w+)", (?:lint_\w+|NULL)\)')  # of a row of WARNINGS
 _TITLE = re.compile(r"[A-Z0-9%][A-Z0-9%/: -]*|(?:[A-Z][a-z]+){2,}")  # a column, a warning
 
 
@@ -34,10 +35,11 @@ def printed(root):
         if path.startswith("ctl/") and path != "ctl/runs/describe.c":
             continue  # lists of files, plans and predictions
         text = csource.without_comments(csource.read(root, path))
-        names = [name for names in _COLUMN.findall(text) for name in names if name] + _WARNING.findall(text)
+        names = [name for names in _COLUMN.findall(text) for name in names if name]
         for block in _TITLES.findall(text):
             names += re.findall(r'"([^"]+)"', block)
         found.update((name, path) for name in names)
+    found.update((name, WARNINGS) for name in _WARNING.findall(csource.read(root, WARNINGS)))
     return found
 
 

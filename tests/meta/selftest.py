@@ -263,12 +263,12 @@ class SelfTest(unittest.TestCase):
         good = {"docs/numbers.md": page, "lib/spec/figures.h": 'X(A, NUMBER, "a", "A", "MS", "a")\n',
                 "lib/report/x.c": 'table_column(t, "RATE", TABLE_RIGHT);\ntable_column(t, "POINT", TABLE_RIGHT);\n'
                                   'table_column(t, "SYSTEM", TABLE_LEFT);\nchar *titles[] = {"MS", "POINT"};\n',
-                "lib/result/lint.c": '[WARNING_SHORT_STEP] = "ShortStep",\n', "ctl/plan.c": '{"CPU", TABLE_RIGHT}\n'}
+                "lib/result/result.h": 'X(SHORT_STEP, "ShortStep", lint_step)\n', "ctl/plan.c": '{"CPU", TABLE_RIGHT}\n'}
         self.assert_good(number_page.check, good)
         for path, text, finding in (
                 ("lib/report/y.c", 'table_column(t, "LOST", TABLE_RIGHT);', "has 'LOST'"),
                 ("ctl/runs/describe.c", '{"LOST", TABLE_RIGHT}', "has 'LOST'"),
-                ("lib/result/y.c", '[WARNING_X] = "LongStep"', "has 'LongStep'"),
+                ("lib/result/result.h", good["lib/result/result.h"] + 'X(LONG, "LongStep", NULL)', "has 'LongStep'"),
                 ("docs/numbers.md", page.replace("RATE", "RATE, GONE"), "nothing prints 'GONE'"),
                 ("docs/numbers.md", page.replace("Short", "ShortStep, Long"), "nothing prints 'LongStep'"),
                 ("docs/numbers.md", page.replace("MS, ", ""), "has 'MS'")):
