@@ -3,10 +3,10 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/parse.h"
 #include "base/str.h"
+#include "core/json_field.h"
 #include "result/phases.h"
 
 static uint32_t size_of(const struct point_result *p)
@@ -45,56 +45,38 @@ static const struct estimate *speed_of(const struct point_result *p)
 
 /* ---- which points make a curve ---- */
 
-static int compare_numbers(int64_t a, int64_t b)
-{
-    return (a > b) - (a < b);
-}
-
-static int compare_values(const struct value *a, const struct value *b)
-{
-    if (a == NULL || b == NULL || a->is_int != b->is_int) {
-        return compare_numbers(a == NULL ? 0 : 1 + a->is_int, b == NULL ? 0 : 1 + b->is_int);
-    }
-    return a->is_int ? compare_numbers(a->i, b->i) : strcmp(a->s, b->s);
-}
-
 static int by_size(const void *a, const void *b)
 {
-    const struct point_result *x = *(const struct point_result *const *)a;
-    const struct point_result *y = *(const struct point_result *const *)b;
-    const int size = compare_numbers(size_of(x), size_of(y));
-    return size != 0 ? size : compare_numbers(x->point->index, y->point->index);
+    const struct point *x = (*(const struct point_result *const *)a)->point;
+    const struct point *y = (*(const struct point_result *const *)b)->point;
+    const int64_t size = (int64_t)point_size(x) - point_size(y);
+    const int64_t order = size != 0 ? size : (int64_t)x->index - y->index;
+    return (order > 0) - (order < 0);
 }
 
 /* Does the number of trainers alone say which value it has? Zipped parameters, as a global batch
- * that is divided by the trainers, belong to a curve and not to its name. */
+ * that is divided by the trainers, belong to a curve and not to its name. All swept points have
+ * it. */
 static bool follows_size(const struct point_result *const *by_n, uint32_t n, const char *name)
 {
     for (uint32_t i = 1; i < n; i++) {
         if (size_of(by_n[i]) == size_of(by_n[i - 1]) &&
-            compare_values(params_get(&by_n[i]->point->params, name),
-                           params_get(&by_n[i - 1]->point->params, name)) != 0) {
+            !value_eq(params_get(&by_n[i]->point->params, name),
+                      params_get(&by_n[i - 1]->point->params, name))) {
             return false;
         }
     }
     return true;
 }
 
-/* Swept points, by size; owned. */
-static const struct point_result **sorted_points(const struct result *r)
+static void collect_names(struct result *r)
 {
     const uint32_t n = r->def->matrix.n_swept;
-    const struct point_result **list = xnew_array(const struct point_result *, n);
+    _cleanup_(freep) const struct point_result **by_n = xnew_array(const struct point_result *, n);
     for (uint32_t i = 0; i < n; i++) {
-        list[i] = &r->points[i];
+        by_n[i] = &r->points[i];
     }
-    qsort(list, n, sizeof(const struct point_result *), by_size);
-    return list;
-}
-
-static void collect_names(struct result *r, const struct point_result *const *by_n)
-{
-    const uint32_t n = r->def->matrix.n_swept;
+    qsort(by_n, n, sizeof(const struct point_result *), by_size);
     vec_each (const struct param, p, &r->points[0].point->params.list) {
         if (!follows_size(by_n, n, p->name)) {
             *vec_push(&r->curves.names) = p->name;
@@ -102,37 +84,14 @@ static void collect_names(struct result *r, const struct point_result *const *by
     }
 }
 
-static int compare_curves(const struct curves *c, const struct point *a, const struct point *b)
+/* What points of one curve have in common, as one text; owned. */
+static char *key_of(const struct curves *c, const struct point *point)
 {
-    int order = compare_numbers(a->system, b->system);
-    for (size_t i = 0; i < c->names.len && order == 0; i++) {
-        order = compare_values(params_get(&a->params, c->names.items[i]),
-                               params_get(&b->params, c->names.items[i]));
+    json_auto_t *key = json_pack("[I]", (json_int_t)point->system);
+    vec_each (const char *const, name, &c->names) {
+        json_array_append_new(key, value_to_json(params_get(&point->params, *name)));
     }
-    return order;
-}
-
-static int by_curve(const void *a, const void *b, void *arg)
-{
-    const struct point_result *x = *(const struct point_result *const *)a;
-    const struct point_result *y = *(const struct point_result *const *)b;
-    const int order = compare_curves(arg, x->point, y->point);
-    return order != 0 ? order : by_size(a, b);
-}
-
-/* The lowest index: curves have the order of the sweep. */
-static uint32_t first_index(const struct curve *c)
-{
-    uint32_t least = UINT32_MAX;
-    vec_each (const struct point_result *const, p, &c->points) {
-        least = (*p)->point->index < least ? (*p)->point->index : least;
-    }
-    return least;
-}
-
-static int by_first_index(const void *a, const void *b)
-{
-    return compare_numbers(first_index(a), first_index(b));
+    return json_dumps(key, JSON_COMPACT);
 }
 
 /* ---- what a curve says ---- */
@@ -264,19 +223,24 @@ static void end_curve(struct result *r, struct curve *c)
 
 void curves_collect(struct result *r)
 {
-    const uint32_t n = r->def->matrix.n_swept;
-    _cleanup_(freep) const struct point_result **points = sorted_points(r);
-    collect_names(r, points);
-    qsort_r(points, n, sizeof(const struct point_result *), by_curve, &r->curves);
-    for (uint32_t i = 0; i < n;) {
-        struct curve c = {0};
-        const struct point *first = points[i]->point;
-        for (; i < n && compare_curves(&r->curves, first, points[i]->point) == 0; i++) {
-            *vec_push(&c.points) = points[i];
+    VEC(struct curve) all = {0}; /* by their first point */
+    json_auto_t *places = json_object();
+    collect_names(r);
+    result_each_swept (p, r) {
+        _cleanup_(freep) char *key = key_of(&r->curves, p->point);
+        const json_t *known = json_object_get(places, key);
+        const size_t at = known == NULL ? all.len : (size_t)json_integer_value(known);
+        if (known == NULL) {
+            *vec_push(&all) = (struct curve){0};
+            json_object_set_new(places, key, json_count(at));
         }
-        end_curve(r, &c);
+        *vec_push(&all.items[at].points) = p;
     }
-    array_sort(r->curves.list.items, r->curves.list.len, sizeof(struct curve), by_first_index);
+    vec_each (struct curve, c, &all) {
+        qsort(c->points.items, c->points.len, sizeof(const struct point_result *), by_size);
+        end_curve(r, c);
+    }
+    vec_done(&all);
 }
 
 void curves_done(struct curves *curves)
