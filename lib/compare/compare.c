@@ -280,25 +280,6 @@ static int check_points(const struct comparison *c, const char **ret_fix, struct
     return err_set(err, EINVAL, "no point has a throughput in both run/%s and run/%s", a, b);
 }
 
-/* NCCL and TCP are two experiments, as two wires are. The check ignores replicas that did not
- * report their transport. */
-static int check_transports(const struct comparison *c, const char **ret_fix, struct err *err)
-{
-    _cleanup_(machines_done) struct machines base = {0}, candidate = {0};
-    vec_each (const struct compared_point, p, &c->points) {
-        machines_merge(&base, p->base->machines);
-        machines_merge(&candidate, p->candidate->machines);
-    }
-    if (base.values[MACHINE_TRANSPORT].list.len == 0 ||
-        candidate.values[MACHINE_TRANSPORT].list.len == 0) {
-        return 0;
-    }
-    _cleanup_(freep) char *a = machines_join(&base, MACHINE_TRANSPORT);
-    _cleanup_(freep) char *b = machines_join(&candidate, MACHINE_TRANSPORT);
-    return compare_refuse(c->base, c->candidate, "the transport that replicas used", a, b, ret_fix,
-                          err);
-}
-
 static int check_strict(const struct comparison *c, const char **ret_fix, struct err *err)
 {
     if (c->differences.len == 0) {
@@ -327,15 +308,12 @@ int comparison_new(const struct result *base, const struct result *candidate,
     if (r < 0) {
         return r;
     }
-    struct comparison *c = xnew(struct comparison);
-    c->base = base;
-    c->candidate = candidate;
+    struct comparison *c = compare_begin(base, candidate);
     c->threshold_ratio = params->threshold_ratio;
     c->whole_p_adjusted = NAN;
-    compare_match(c);
     compare_differences(c);
     r = check_points(c, ret_fix, err);
-    r = r < 0 ? r : check_transports(c, ret_fix, err);
+    r = r < 0 ? r : compare_check_transports(c, ret_fix, err);
     if (r == 0 && params->is_strict) {
         r = check_strict(c, ret_fix, err);
     }

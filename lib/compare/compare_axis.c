@@ -11,20 +11,17 @@
 
 /* ---- the two values ---- */
 
-static const char *axis_of(const struct comparison *c)
-{
-    return axis_find(c->base, c->axis, strlen(c->axis));
-}
-
 /* The first value that the sweep names is the base. */
-static int take_values(struct comparison *c, const char **ret_fix, struct err *err)
+static int take_values(struct comparison *c, const char *axis, const char **ret_fix,
+                       struct err *err)
 {
     _cleanup_(texts_done) struct texts values = {0};
-    if (axis_of(c) == NULL) {
+    c->axis = axis_find(c->base, axis, strlen(axis));
+    if (c->axis == NULL) {
         *ret_fix = "name something that the sweep has two values of, or system";
-        return axis_refuse(c->base, c->axis, strlen(c->axis), err);
+        return axis_refuse(c->base, axis, strlen(axis), err);
     }
-    axis_values(c->base, axis_of(c), &values);
+    axis_values(c->base, c->axis, &values);
     if (values.list.len == 2) {
         c->axis_base = values.list.items[0];
         c->axis_candidate = values.list.items[1];
@@ -36,32 +33,6 @@ static int take_values(struct comparison *c, const char **ret_fix, struct err *e
     *ret_fix = "run it with two values: --set NAME=BASE,CANDIDATE, or --systems for systems";
     return err_set(err, EINVAL, "'%s' must have two values in run/%s (it has %zu: %s)", c->axis,
                    c->base->def->name, values.list.len, buf_cstr(&text));
-}
-
-/* ---- pairs of points ---- */
-
-/* All points of a sweep have the same parameters, with values of their own. */
-static bool is_pair(const struct comparison *c, const struct point *a, const struct point *b)
-{
-    return (str_eq(c->axis, "system") || a->system == b->system) &&
-           a->is_baseline == b->is_baseline &&
-           vec_all(&a->params.list, p, str_eq(p->name, c->axis) || params_has(&b->params, p));
-}
-
-static void match(struct comparison *c)
-{
-    struct compare_side base = {0}, candidate = {0};
-    result_each_point (p, c->base) {
-        _cleanup_(freep) char *value = axis_value(c->base, axis_of(c), p->point);
-        if (value != NULL && str_eq(value, c->axis_base)) {
-            *vec_push(&base.list) = p;
-        } else if (value != NULL && str_eq(value, c->axis_candidate)) {
-            *vec_push(&candidate.list) = p;
-        }
-    }
-    compare_pair(c, &base, &candidate, is_pair);
-    vec_done(&base.list);
-    vec_done(&candidate.list);
 }
 
 /* ---- the tests ---- */
@@ -94,6 +65,7 @@ static void test_point(struct comparison *c, struct compared_point *p, double *s
         }
     }
     p->paired = paired_test_staged(scratch, n, first_stage(c, n));
+    p->p_adjusted = p->paired.known ? p->paired.p : NAN; /* as yet, it is its own */
     p->ratio = (struct figure){.unit = "ratio", .scope = "job"};
     p->ratio.estimate = paired_ratio(&p->paired);
 }
@@ -117,20 +89,6 @@ static void test_whole(struct comparison *c, double *scratch)
         }
     }
     c->whole = paired_test_staged(scratch, n, first_stage(c, n));
-}
-
-static void adjust(struct comparison *c)
-{
-    const size_t n = c->points.len;
-    _cleanup_(freep) double *p_values = xnew_array(double, n);
-    for (size_t i = 0; i < n; i++) {
-        const struct paired *paired = &c->points.items[i].paired;
-        p_values[i] = paired->known ? paired->p : NAN;
-    }
-    c->whole_p_adjusted = compare_adjust(p_values, n, c->whole.known ? c->whole.p : NAN);
-    for (size_t i = 0; i < n; i++) {
-        c->points.items[i].p_adjusted = p_values[i];
-    }
 }
 
 /* ---- what they mean ---- */
@@ -241,14 +199,13 @@ int comparison_new_axis(const struct result *run, const struct compare_axis_para
     c->base = c->candidate = run;
     c->threshold_ratio = params->threshold_ratio;
     c->margin_ratio = params->margin_ratio;
-    c->axis = xstrdup(params->axis);
     c->n_blocks = (size_t)run->def->spec->repeats;
     r = check_order(c, ret_fix, err);
     if (r == 0) {
-        r = take_values(c, ret_fix, err);
+        r = take_values(c, params->axis, ret_fix, err);
     }
     if (r == 0) {
-        match(c);
+        compare_match(c);
         r = check_points(c, ret_fix, err);
     }
     if (r < 0) {
@@ -261,7 +218,8 @@ int comparison_new_axis(const struct result *run, const struct compare_axis_para
         test_point(c, p, scratch);
     }
     test_whole(c, scratch);
-    adjust(c);
+    c->whole_p_adjusted = compare_adjust(c, offsetof(struct compared_point, p_adjusted),
+                                         c->whole.known ? c->whole.p : NAN);
     judge_points(c);
     if (c->margin_ratio > 0) {
         judge_margin(c);

@@ -16,10 +16,7 @@ bool compare_history_is_same(const struct result *base, const struct result *oth
         !json_equal(other->def->spec->definition, base->def->spec->definition)) {
         return false;
     }
-    struct comparison *c = xnew(struct comparison);
-    c->base = base;
-    c->candidate = other;
-    compare_match(c);
+    struct comparison *c = compare_begin(base, other);
     compare_differences(c);
     const bool same = c->differences.len == 0 && c->only_base.len == 0;
     comparison_free(c);
@@ -140,21 +137,17 @@ static double p_of(const struct run_spread *test)
     return test->known ? test->p : NAN;
 }
 
+/* The points have no adjusted p yet. */
 static void adjust(struct comparison *c)
 {
-    const size_t n = c->points.len;
-    _cleanup_(freep) double *measured = xnew_array(double, n);
-    _cleanup_(freep) double *alone = xnew_array(double, n);
-    for (size_t i = 0; i < n; i++) {
-        measured[i] = p_of(&c->points.items[i].between);
-        alone[i] = p_of(&c->points.items[i].busy.alone);
+    vec_each (struct compared_point, p, &c->points) {
+        p->between_p_adjusted = p_of(&p->between);
+        p->busy.p_adjusted = p_of(&p->busy.alone);
     }
-    c->between_p_adjusted = compare_adjust(measured, n, p_of(&c->between));
-    c->busy.p_adjusted = compare_adjust(alone, n, p_of(&c->busy.alone));
-    for (size_t i = 0; i < n; i++) {
-        c->points.items[i].between_p_adjusted = measured[i];
-        c->points.items[i].busy.p_adjusted = alone[i];
-    }
+    c->between_p_adjusted =
+        compare_adjust(c, offsetof(struct compared_point, between_p_adjusted), p_of(&c->between));
+    c->busy.p_adjusted =
+        compare_adjust(c, offsetof(struct compared_point, busy.p_adjusted), p_of(&c->busy.alone));
 }
 
 void compare_history_test(struct comparison *c, const struct result *const *history, size_t n)

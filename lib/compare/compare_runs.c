@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "result/pivot.h"
 #include "spec/system_template.h"
 
 static const struct system *system_of_name(const struct spec *spec, const char *name)
@@ -13,8 +14,9 @@ static const struct system *system_of_name(const struct spec *spec, const char *
     return vec_find(&spec->systems, s, str_eq(s->name, name));
 }
 
-int compare_refuse(const struct result *base, const struct result *candidate, const char *what,
-                   const char *a, const char *b, const char **ret_fix, struct err *err)
+/* Refuses two runs if what was measured, or how, differs: a in the base, b in the candidate. */
+static int refuse(const struct result *base, const struct result *candidate, const char *what,
+                  const char *a, const char *b, const char **ret_fix, struct err *err)
 {
     if (str_eq(a, b)) {
         return 0;
@@ -44,7 +46,7 @@ static int check_exchanges(const struct result *base, const struct result *candi
         if (other != NULL && r == 0) {
             _cleanup_(freep) char *a = exchange_text(s);
             _cleanup_(freep) char *b = exchange_text(other);
-            r = compare_refuse(base, candidate, "exchange", a, b, ret_fix, err);
+            r = refuse(base, candidate, "exchange", a, b, ret_fix, err);
         }
     }
     return r;
@@ -84,7 +86,7 @@ int compare_check_kind(const struct result *base, const struct result *candidate
     put_ways(candidate->def, b);
     int r = check_exchanges(base, candidate, ret_fix, err);
     for (int i = 0; i < WAYS && r == 0; i++) {
-        r = compare_refuse(base, candidate, way_names[i], a[i], b[i], ret_fix, err);
+        r = refuse(base, candidate, way_names[i], a[i], b[i], ret_fix, err);
     }
     return r;
 }
@@ -118,16 +120,45 @@ bool compare_is_measured(const struct compared_point *p)
     return p->base->throughput.estimate.known && p->candidate->throughput.estimate.known;
 }
 
-void compare_pair(struct comparison *c, const struct compare_side *base,
-                  const struct compare_side *candidate, compare_is_pair_fn *is_pair)
+/* By an axis: what one point has on it is the only difference. All points of a sweep have the same
+ * parameters, with values of their own. */
+static bool is_pair(const struct comparison *c, const struct point *a, const struct point *b)
 {
-    const size_t n = candidate->list.len;
+    return c->axis == NULL ? is_same_point(c, a, b)
+                           : (axis_is_system(c->axis) || a->system == b->system) &&
+                                 a->is_baseline == b->is_baseline &&
+                                 vec_all(&a->params.list, p,
+                                         str_eq(p->name, c->axis) || params_has(&b->params, p));
+}
+
+struct side {
+    VEC(const struct point_result *) list;
+};
+
+/* All points of a run, or those with a value of the axis. */
+static struct side side_of(const struct comparison *c, const struct result *r, const char *value)
+{
+    struct side side = {0};
+    result_each_point (p, r) {
+        _cleanup_(freep) char *own = c->axis == NULL ? NULL : axis_value(r, c->axis, p->point);
+        if (c->axis == NULL || (own != NULL && str_eq(own, value))) {
+            *vec_push(&side.list) = p;
+        }
+    }
+    return side;
+}
+
+void compare_match(struct comparison *c)
+{
+    struct side base = side_of(c, c->base, c->axis_base);
+    struct side candidate = side_of(c, c->candidate, c->axis_candidate);
+    const size_t n = candidate.list.len;
     _cleanup_(freep) bool *taken = xnew_array(bool, n);
     size_t next = 0; /* a sweep lists both sides in the same order: look there first */
-    vec_each (const struct point_result *const, a, &base->list) {
+    vec_each (const struct point_result *const, a, &base.list) {
         size_t tried = 0, at = next;
         while (tried < n &&
-               (taken[at] || !is_pair(c, (*a)->point, candidate->list.items[at]->point))) {
+               (taken[at] || !is_pair(c, (*a)->point, candidate.list.items[at]->point))) {
             at = (at + 1) % n;
             tried++;
         }
@@ -138,45 +169,50 @@ void compare_pair(struct comparison *c, const struct compare_side *base,
         taken[at] = true;
         next = (at + 1) % n;
         struct compared_point *pair = vec_push(&c->points);
-        *pair = (struct compared_point){.base = *a, .candidate = candidate->list.items[at]};
+        *pair = (struct compared_point){.base = *a, .candidate = candidate.list.items[at]};
         c->n_measured += compare_is_measured(pair);
     }
     for (size_t i = 0; i < n; i++) {
         if (!taken[i]) {
-            *vec_push(&c->only_candidate) = candidate->list.items[i];
+            *vec_push(&c->only_candidate) = candidate.list.items[i];
         }
     }
-}
-
-void compare_match(struct comparison *c)
-{
-    struct compare_side base = {0}, candidate = {0};
-    result_each_point (p, c->base) {
-        *vec_push(&base.list) = p;
-    }
-    result_each_point (p, c->candidate) {
-        *vec_push(&candidate.list) = p;
-    }
-    compare_pair(c, &base, &candidate, is_same_point);
     vec_done(&base.list);
     vec_done(&candidate.list);
 }
 
-double compare_adjust(double *p, size_t n, double whole)
+struct comparison *compare_begin(const struct result *base, const struct result *candidate)
 {
-    _cleanup_(freep) double *tested = xnew_array(double, n);
-    size_t n_tested = 0;
-    for (size_t i = 0; i < n; i++) {
-        if (!isnan(p[i])) {
-            tested[n_tested++] = p[i];
+    struct comparison *c = xnew(struct comparison);
+    c->base = base;
+    c->candidate = candidate;
+    compare_match(c);
+    return c;
+}
+
+/* ---- statistics that both kinds of comparison have ---- */
+
+static double *p_at(const struct comparison *c, size_t point, size_t offset)
+{
+    return (double *)((char *)&c->points.items[point] + offset);
+}
+
+double compare_adjust(const struct comparison *c, size_t offset, double whole)
+{
+    _cleanup_(freep) double *tested = xnew_array(double, c->points.len);
+    size_t n = 0;
+    for (size_t i = 0; i < c->points.len; i++) {
+        if (!isnan(*p_at(c, i, offset))) {
+            tested[n++] = *p_at(c, i, offset);
         }
     }
-    const double share = n_tested > 1 ? 2 : 1;
-    paired_adjust(tested, n_tested, tested);
-    for (size_t i = 0, k = 0; i < n; i++) {
-        p[i] = isnan(p[i]) ? NAN : fmin(1, share * tested[k++]);
+    const double share = n > 1 ? 2 : 1;
+    paired_adjust(tested, n, tested);
+    for (size_t i = 0, k = 0; i < c->points.len; i++) {
+        double *p = p_at(c, i, offset);
+        *p = isnan(*p) ? NAN : fmin(1, share * tested[k++]);
     }
-    return n_tested > 1 && !isnan(whole) ? fmin(1, share * whole) : NAN;
+    return n > 1 && !isnan(whole) ? fmin(1, share * whole) : NAN;
 }
 
 enum change compare_judge_log(const struct comparison *c, double difference, double p_adjusted,
@@ -202,21 +238,38 @@ static void add_difference(struct comparison *c, const char *what, char *base_ta
     *vec_push(&c->differences) = (struct difference){what, base_take, candidate_take};
 }
 
+static void merge_machines(const struct comparison *c, struct machines *base,
+                           struct machines *candidate)
+{
+    vec_each (const struct compared_point, p, &c->points) {
+        machines_merge(base, p->base->machines);
+        machines_merge(candidate, p->candidate->machines);
+    }
+}
+
 void compare_machines(struct comparison *c)
 {
-    struct machines base = {0}, candidate = {0};
-    vec_each (const struct compared_point, p, &c->points) {
-        machines_merge(&base, p->base->machines);
-        machines_merge(&candidate, p->candidate->machines);
-    }
+    _cleanup_(machines_done) struct machines base = {0}, candidate = {0};
+    merge_machines(c, &base, &candidate);
     for (size_t k = 0; k < MACHINE_KEYS_COMPARED; k++) {
         if (!machines_are_same(&base, &candidate, k)) {
             *vec_push(&c->differences) = (struct difference){
                 machine_key_name(k), machines_join(&base, k), machines_join(&candidate, k)};
         }
     }
-    machines_done(&base);
-    machines_done(&candidate);
+}
+
+int compare_check_transports(const struct comparison *c, const char **ret_fix, struct err *err)
+{
+    _cleanup_(machines_done) struct machines base = {0}, candidate = {0};
+    merge_machines(c, &base, &candidate);
+    if (base.values[MACHINE_TRANSPORT].list.len == 0 ||
+        candidate.values[MACHINE_TRANSPORT].list.len == 0) {
+        return 0;
+    }
+    _cleanup_(freep) char *a = machines_join(&base, MACHINE_TRANSPORT);
+    _cleanup_(freep) char *b = machines_join(&candidate, MACHINE_TRANSPORT);
+    return refuse(c->base, c->candidate, "the transport that replicas used", a, b, ret_fix, err);
 }
 
 static char *cpus_text(int64_t cpus)
@@ -305,6 +358,12 @@ void compare_differences(struct comparison *c)
     compare_origins(c);
 }
 
+void difference_done(struct difference *d)
+{
+    free(d->base);
+    free(d->candidate);
+}
+
 void comparison_free(struct comparison *c)
 {
     if (c == NULL) {
@@ -313,12 +372,7 @@ void comparison_free(struct comparison *c)
     vec_done(&c->points);
     vec_done(&c->only_base);
     vec_done(&c->only_candidate);
-    vec_each (struct difference, d, &c->differences) {
-        free(d->base);
-        free(d->candidate);
-    }
-    vec_done(&c->differences);
-    free(c->axis);
+    vec_done_each(&c->differences, difference_done);
     free(c->axis_base);
     free(c->axis_candidate);
     free(c);

@@ -72,6 +72,7 @@ struct difference {
     const char *what;       /* "kernel"; static */
     char *base, *candidate; /* owned */
 };
+void difference_done(struct difference *d);
 
 struct comparison {
     const struct result *base, *candidate; /* borrowed */
@@ -96,7 +97,8 @@ struct comparison {
     size_t counts[CHANGE_COUNT];
 
     /* The values of the axis in the sweep of one run (compare_axis.c); axis NULL: two runs. */
-    char *axis, *axis_base, *axis_candidate; /* owned */
+    const char *axis;                 /* as axis_find has it; borrowed */
+    char *axis_base, *axis_candidate; /* owned */
     size_t n_blocks;
     struct paired whole;        /* the mean over points of each block */
     double whole_p_adjusted;    /* NaN: not tested, or the one point says it all */

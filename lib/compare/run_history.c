@@ -12,14 +12,12 @@
 static double sum_of_logs(const struct run_history *h, const struct result *r)
 {
     const char *fix;
-    struct comparison *c = xnew(struct comparison);
+    if (compare_check_kind(h->newest, r, &fix, NULL) < 0) {
+        return NAN;
+    }
+    struct comparison *c = compare_begin(h->newest, r);
     double sum = 0;
     size_t n = 0;
-    c->base = h->newest;
-    c->candidate = r;
-    if (compare_check_kind(h->newest, r, &fix, NULL) == 0) {
-        compare_match(c);
-    }
     vec_each (const struct compared_point, p, &c->points) {
         if (h->has_point && p->base->point->index != h->point) {
             continue;
@@ -37,10 +35,7 @@ static double sum_of_logs(const struct run_history *h, const struct result *r)
 void run_history_explain(struct run_history_change *change, const struct result *before,
                          const struct result *after)
 {
-    struct comparison *c = xnew(struct comparison);
-    c->base = before;
-    c->candidate = after;
-    compare_match(c);
+    struct comparison *c = compare_begin(before, after);
     compare_differences(c);
     vec_each (struct difference, d, &c->differences) {
         *vec_push(&change->differences) = *d; /* its texts are ours now */
@@ -132,11 +127,7 @@ void run_history_done(struct run_history *h)
     vec_done(&h->entries);
     vec_free(&h->skipped);
     vec_each (struct run_history_change, change, &h->changes) {
-        vec_each (struct difference, d, &change->differences) {
-            free(d->base);
-            free(d->candidate);
-        }
-        vec_done(&change->differences);
+        vec_done_each(&change->differences, difference_done);
     }
     vec_done(&h->changes);
 }
