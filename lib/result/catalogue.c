@@ -6,7 +6,6 @@
 #include "base/str.h"
 #include "core/json_field.h"
 #include "result/phases.h"
-#include "result/replica_speed.h"
 
 #define S_PER_HOUR 3600
 #define COST_SAMPLES 1e6

@@ -7,7 +7,6 @@
 #include "base/str.h"
 #include "result/nodes.h"
 #include "result/noise.h"
-#include "result/replica_speed.h"
 #include "result/result_parts.h"
 #include "result/warmup.h"
 #include "spec/log_rule.h"

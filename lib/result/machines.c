@@ -1,4 +1,4 @@
-/* See machines.h. */
+/* See machines.h, and result_parts.h. */
 #include "result/machines.h"
 
 #include <string.h>
@@ -7,6 +7,8 @@
 #include "base/str.h"
 #include "core/environment.h"
 #include "core/json_field.h"
+#include "result/nodes.h"
+#include "result/result_parts.h"
 
 #define MAX_KINDS 3 /* values named in one difference; the rest is counted */
 
@@ -42,7 +44,8 @@ void machines_add_value(struct machines *m, size_t key, const char *text)
     }
 }
 
-void machines_add(struct machines *m, const json_t *environment)
+/* What one environment says. */
+static void machines_add(struct machines *m, const json_t *environment)
 {
     for (size_t k = 0; k < MACHINE_KEYS_COMPARED; k++) {
         _cleanup_(freep) char *text =
@@ -140,4 +143,80 @@ void machines_done(struct machines *m)
     for (size_t k = 0; k < MACHINE_KEY_COUNT; k++) {
         texts_done(&m->values[k]);
     }
+}
+
+/* ---- what replicas ran on ---- */
+
+void machines_add_trial(struct machines *m, const struct trial_result *t)
+{
+    const json_t *added = NULL; /* most replicas have the facts of the one before */
+    trial_each_replica (r, t) {
+        const json_t *facts = r->row->environment.facts;
+        if (facts != added) {
+            machines_add(m, facts);
+            added = facts;
+        }
+        if (r->has_summary && r->summary->transport != EXCHANGE_TRANSPORT_AUTO) {
+            machines_add_value(m, MACHINE_TRANSPORT,
+                               exchange_transport_names[r->summary->transport]);
+        }
+    }
+}
+
+/* Most replicas of a kind share their facts. NULL: they say nothing. */
+static struct hardware *find_kind(struct result *r, json_t *facts)
+{
+    static const char *const keys[HARDWARE_TEXTS] = {
+        [HARDWARE_CPU_MODEL] = "cpu_model", [HARDWARE_BLAS_CORE] = "blas_core",
+        [HARDWARE_KERNEL] = "kernel",       [HARDWARE_BUILD] = "build",
+        [HARDWARE_SOURCE] = "source",
+    };
+    struct hardware *known = vec_find(&r->hardware, it, it->facts == facts);
+    if (known != NULL) {
+        return known;
+    }
+    struct hardware h = {.facts = facts};
+    for (size_t i = 0; i < HARDWARE_TEXTS; i++) {
+        h.texts[i] = environment_text(facts, keys[i]);
+    }
+    if (array_all(h.texts, HARDWARE_TEXTS, it, *it == NULL)) {
+        return NULL;
+    }
+    vec_each (struct hardware, it, &r->hardware) {
+        if (array_all(it->texts, HARDWARE_TEXTS, text,
+                      str_eq_or_null(*text, h.texts[text - it->texts]))) {
+            return it;
+        }
+    }
+    json_incref(facts);
+    *vec_push(&r->hardware) = h;
+    return &r->hardware.items[r->hardware.len - 1];
+}
+
+void hardware_collect(struct result *r, struct point_result *p, struct machines *machines)
+{
+    for (size_t i = 0; i < p->n_trials; i++) {
+        struct trial_result *t = &p->trials[i];
+        for (size_t k = 0; k < t->n_replicas && t->phase == TRIAL_SUCCEEDED; k++) {
+            struct hardware *kind = find_kind(r, t->replicas[k].row->environment.facts);
+            while (kind != NULL && kind->of_system.len <= p->point->system) {
+                *vec_push(&kind->of_system) = 0;
+            }
+            if (kind != NULL) {
+                kind->of_system.items[p->point->system]++;
+                kind->n_replicas++;
+            }
+            t->replicas[k].node =
+                nodes_count(r, &t->replicas[k], kind == NULL ? NULL : kind->cpu_model);
+        }
+        if (t->phase == TRIAL_SUCCEEDED) {
+            machines_add_trial(machines, t);
+        }
+    }
+}
+
+void hardware_done(struct hardware *h)
+{
+    json_decref(h->facts);
+    vec_done(&h->of_system);
 }

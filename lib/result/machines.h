@@ -27,8 +27,6 @@ struct machines {
 };
 
 const char *machine_key_name(size_t key); /* "CPU", "kernel", ...; static */
-/* Adds what one environment says; NULL says nothing. */
-void machines_add(struct machines *m, const json_t *environment);
 void machines_add_value(struct machines *m, size_t key, const char *text);
 /* As JSON by the keys of environments, {"cpu_model": ["x"], ...}; owned; NULL: a text is no UTF-8.
  * And back: adds what it says; false: it is no JSON. */

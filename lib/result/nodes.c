@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "result/replica_speed.h"
 #include "stats/significance.h"
 #include "stats/stats.h"
 
@@ -19,8 +18,12 @@ bool nodes_find(const struct result *r, const char *name, size_t *ret)
     return vec_search(&r->nodes, it, strcmp(it->name, name), ret);
 }
 
-const char *nodes_add(struct result *r, const char *name)
+const char *nodes_count(struct result *r, const struct replica_result *replica,
+                        const char *cpu_model)
 {
+    const char *name = replica->row->environment.node;
+    const struct summary *s = replica->summary;
+    const uint32_t point = replica->row->id.attempt.point;
     size_t at;
     if (name == NULL) {
         return NULL;
@@ -29,24 +32,16 @@ const char *nodes_add(struct result *r, const char *name)
         *vec_insert(&r->nodes, at) =
             (struct node_result){.name = xstrdup(name), .excess = NAN, .p = 1};
     }
-    return r->nodes.items[at].name;
-}
-
-static void count(struct result *r, uint32_t point, const struct replica_result *replica)
-{
-    size_t at;
-    (void)nodes_find(r, replica->node, &at); /* it is listed */
     struct node_result *node = &r->nodes.items[at];
     node->n_replicas++;
     node->n_points += node->walk.last_point != point + 1;
     node->walk.last_point = point + 1;
-    if (node->cpu_model == NULL && replica->hardware != NO_HARDWARE) {
-        node->cpu_model = r->hardware.items[replica->hardware].cpu_model;
+    node->cpu_model = node->cpu_model == NULL ? cpu_model : node->cpu_model;
+    if (replica->has_summary && s->source.rule == NULL) { /* else not known */
+        node->throttled_s += (double)s->throttled_ns / 1e9;
+        node->measured_s += (double)s->duration_ns / 1e9;
     }
-    if (replica->has_summary && replica->summary->source.rule == NULL) { /* else not known */
-        node->throttled_s += (double)replica->summary->throttled_ns / 1e9;
-        node->measured_s += (double)replica->summary->duration_ns / 1e9;
-    }
+    return node->name;
 }
 
 /* ---- how much time they need ---- */
@@ -100,11 +95,6 @@ static void end_point(struct node_result *node)
 void nodes_collect(struct result *r, const struct point_result *p)
 {
     point_each_trial (t, p) {
-        trial_each_replica (replica, t) {
-            if (replica->node != NULL) {
-                count(r, p->point->index, replica);
-            }
-        }
         for (enum role role = 0; role < ROLE_COUNT; role++) {
             _cleanup_(speed_gang_done) struct speed_gang gang;
             speed_gang_init(&gang, t, role);

@@ -1,15 +1,15 @@
-/* A run's figures by the node that its replicas ran on. Pure; called by result_build.c, after
- * hardware.c has read the environments. */
+/* A run's figures by the node that its replicas ran on. Pure. */
 #pragma once
 
 #include "result/result.h"
 
-/* The name as r->nodes has it, which are ordered by name: a new one is added. Borrowed; NULL of
- * NULL. */
-const char *nodes_add(struct result *r, const char *name);
+/* Counts a replica of a succeeded trial on its node, with the CPU of its hardware. The node's name as
+ * r->nodes has it, which are ordered by name; borrowed; NULL: the replica says none. */
+const char *nodes_count(struct result *r, const struct replica_result *replica,
+                        const char *cpu_model);
 /* Is the node listed? *ret is its place, or the one where it belongs. */
 bool nodes_find(const struct result *r, const char *name, size_t *ret);
-/* Counts the replicas of a point; and evaluates them when all points are counted. */
+/* Compares the replicas of a point; and evaluates the nodes when all points are. */
 void nodes_collect(struct result *r, const struct point_result *p);
 void nodes_end(struct result *r);
 void node_result_done(struct node_result *node);

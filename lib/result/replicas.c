@@ -1,13 +1,74 @@
 /* See replicas.h. */
-#include "result/replicas.h"
+#include "result/result.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #include "base/str.h"
 #include "result/phases.h"
-#include "result/replica_speed.h"
-#include "result/result.h"
 #include "stats/stats.h"
+
+/* Sums of all measured steps. A program may say times of any length. */
+static double work_ns(enum role role, const struct summary *s)
+{
+    const int64_t *ns = s->phase_ns;
+    return role == ROLE_PSERVER
+               ? (double)ns[PHASE_UPDATE]
+               : (double)ns[PHASE_DATA] + (double)ns[PHASE_FORWARD] + (double)ns[PHASE_BACKWARD];
+}
+
+struct replica_speed replica_speed_of(enum role role, const struct summary *s,
+                                      const struct step_times *steps)
+{
+    const double work = s == NULL ? 0 : work_ns(role, s);
+    if (work > 0 && s->steps > 0) {
+        return (struct replica_speed){SPEED_WORK, work / s->steps};
+    }
+    if (steps->median_ns > 0) {
+        return (struct replica_speed){SPEED_STEP, steps->median_ns};
+    }
+    return (struct replica_speed){0};
+}
+
+/* ---- gangs ---- */
+
+static int by_pace(const void *a, const void *b)
+{
+    const struct speed_member *x = a, *y = b;
+    return (x->log_ns > y->log_ns) - (x->log_ns < y->log_ns);
+}
+
+void speed_gang_init(struct speed_gang *gang, const struct trial_result *t, enum role role)
+{
+    *gang = (struct speed_gang){.members = xnew_array(struct speed_member, t->n_replicas)};
+    enum speed_kind kind = SPEED_NONE; /* of the first: what is compared is of one kind */
+    trial_each_replica (r, t) {
+        if (t->phase != TRIAL_SUCCEEDED || r->row->id.role != role || r->speed.kind == SPEED_NONE ||
+            (kind != SPEED_NONE && r->speed.kind != kind)) {
+            continue;
+        }
+        kind = r->speed.kind;
+        gang->members[gang->n++] = (struct speed_member){r, log(r->speed.step_ns)};
+    }
+    qsort(gang->members, gang->n, sizeof(*gang->members), by_pace);
+}
+
+void speed_gang_done(struct speed_gang *gang)
+{
+    free(gang->members);
+    *gang = (struct speed_gang){0};
+}
+
+/* ln of the k-th member's time over the median of the others; there are two members at least. */
+static double excess_of(const struct speed_gang *gang, size_t k)
+{
+    const size_t n = gang->n - 1, low = (n - 1) / 2, high = n / 2;
+    const struct speed_member *m = gang->members;
+    return m[k].log_ns -
+           (m[low < k ? low : low + 1].log_ns + m[high < k ? high : high + 1].log_ns) / 2;
+}
+
+/* ---- lines ---- */
 
 /* A replica under way: values of its trials. Those of a point are by role and index. */
 struct gathering {
@@ -75,7 +136,7 @@ static void take_gang(struct gatherings *all, const struct trial_result *t, enum
     speed_gang_init(&gang, t, role);
     for (size_t k = 0; k < gang.n && gang.n > 1; k++) {
         struct gathering *g = find(all, role, gang.members[k].replica->row->id.index);
-        *vec_push(&g->excess) = expm1(speed_gang_excess(&gang, k));
+        *vec_push(&g->excess) = expm1(excess_of(&gang, k));
         g->line.n_compared++;
         g->line.n_slowest += k + 1 == gang.n;
     }
@@ -110,6 +171,23 @@ void replica_lines_add(struct replica_lines *lines, const struct point_result *p
         *vec_push(&lines->list) = finish(g, p->point->index);
     }
     vec_done(&all.list);
+}
+
+/* ---- figures of a trial ---- */
+
+double straggler_share(const struct trial_result *t, enum role leading)
+{
+    double most = 0, work = 0, step = 0;
+    size_t n = 0;
+    trial_each_replica (r, t) {
+        if (r->row->id.role == leading && r->speed.kind == SPEED_WORK) {
+            most = fmax(most, r->speed.step_ns);
+            work += r->speed.step_ns;
+            step += (double)r->summary->duration_ns / r->summary->steps;
+            n++;
+        }
+    }
+    return n < 2 || step <= 0 ? NAN : ((double)n * most - work) / step;
 }
 
 double peak_memory(const struct trial_result *t, enum role leading)

@@ -1,16 +1,46 @@
-/* Each replica of a point over its succeeded trials: its own work in a step, what it spends with
- * the exchange, and whether it is slower than the others of its role (replica_speed.h). Pure. */
+/* Each replica of a point: how much time it needs for a step, compared with the others of its gang.
+ * Pure; nodes.c compares nodes by the same rule.
+ *
+ * A gang makes its steps together: a slow trainer makes the steps of all as long as its own, and
+ * shows in what the others wait. So what is compared is a replica's own work in a step, which is
+ * data, forward and backward of a trainer or worker, and update of a pserver. A replica that does
+ * not say it is compared by its median step time, with others that do not. */
 #pragma once
 
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/vec.h"
+#include "core/phase.h"
 #include "core/record.h"
 
 struct point_result;
+struct replica_result;
 struct trial_result;
 
+/* From here on a difference is worth a word: 5%, as a logarithm. */
+#define SPEED_MIN 0.05
+
+enum speed_kind { SPEED_NONE, SPEED_WORK, SPEED_STEP };
+struct replica_speed {
+    enum speed_kind kind; /* NONE: unknown */
+    double step_ns;       /* mean of the own work, or median of the step times */
+};
+struct replica_speed replica_speed_of(enum role role, const struct summary *s,
+                                      const struct step_times *steps);
+
+/* The replicas of one role in a trial whose paces can be compared, the slowest last. */
+struct speed_gang {
+    struct speed_member {
+        const struct replica_result *replica; /* borrowed */
+        double log_ns;                        /* ln of its pace */
+    } * members;                              /* owned */
+    size_t n;
+};
+void speed_gang_init(struct speed_gang *gang, const struct trial_result *t, enum role role);
+void speed_gang_done(struct speed_gang *gang);
+
+/* A replica over the succeeded trials of its point. */
 struct replica_line {
     uint32_t point;
     enum role role;
@@ -31,7 +61,11 @@ struct replica_line {
 struct replica_lines {
     VEC(struct replica_line) list; /* by point, role, index */
 };
-/* The most resident memory, in MiB, of a replica of a role that leads; NaN if none says it. */
-double peak_memory(const struct trial_result *t, enum role leading);
 /* Adds those of one more point, while its replicas are in memory. */
 void replica_lines_add(struct replica_lines *lines, const struct point_result *p);
+
+/* What those of a role that leads lose in a step to the slowest of them: its own work less their
+ * mean, over the step time. NaN unless two or more say their own work. */
+double straggler_share(const struct trial_result *t, enum role leading);
+/* The most resident memory, in MiB, of a replica of a role that leads; NaN if none says it. */
+double peak_memory(const struct trial_result *t, enum role leading);

@@ -35,13 +35,6 @@ struct figure {
 struct figure figure_shown(const struct figure *f);
 double figure_shown_value(const struct figure *f, double value);
 
-/* How much time a replica needs for a step (replica_speed.h). */
-enum speed_kind { SPEED_NONE, SPEED_WORK, SPEED_STEP };
-struct replica_speed {
-    enum speed_kind kind; /* NONE: unknown */
-    double step_ns;       /* mean of the own work, or median of the step times */
-};
-
 /* One replica of a deciding attempt, its summary read. */
 struct replica_result {
     const struct replica_row *row; /* borrowed */
@@ -50,11 +43,9 @@ struct replica_result {
     struct step_times steps;       /* what the series said */
     struct replica_speed speed;    /* its time a step */
     const char *node; /* of succeeded trials only; its name in the result's nodes; NULL: not said */
-    size_t hardware;  /* of succeeded trials only: index in the result's hardware, or NO_HARDWARE */
     enum log_verdict verdict; /* of the reading of its log */
     const char *doubt;        /* as of log_reading_verdict */
 };
-#define NO_HARDWARE SIZE_MAX
 /* Both in trial_result.c. Not of a pserver, and its summary can be used: it has a throughput,
  * samples / duration. */
 bool replica_is_rated(const struct replica_result *r);
@@ -208,7 +199,7 @@ struct hardware {
 };
 
 /* The replicas of succeeded trials on one node. Their time a step is compared with that of replicas
- * of the same role on other nodes, in the same trial (replica_speed.h). */
+ * of the same role on other nodes, in the same trial (replicas.h). */
 struct node_result {
     char *name;            /* owned */
     const char *cpu_model; /* of its first replica that says one; borrowed; NULL: not said */

@@ -26,11 +26,9 @@ void result_conclude_point(struct result *r, uint32_t point, struct machines *ma
 /* In collect.c: what is kept of a point's replicas. */
 void result_collect_point(struct result *r, uint32_t point);
 
-/* In hardware.c, the machines of a result's figures, distinguished by what their start records say.
- *
- * Counts every replica of a point's succeeded trials in r->hardware; there are few kinds in a run.
- * Replicas without a start record are passed over. Sets the replicas' `node` and `hardware`, and
- * adds to `machines`. */
+/* In machines.c. Counts every replica of a point's succeeded trials in r->hardware, of which a run
+ * has few kinds, unless it has no start record, and in r->nodes. Sets the replicas' `node`, and adds
+ * to `machines`. */
 void hardware_collect(struct result *r, struct point_result *p, struct machines *machines);
 void hardware_done(struct hardware *h);
 /* Adds what the start records and the summaries of its replicas say. */

@@ -10,7 +10,6 @@
 #include "result/noise.h"
 #include "result/nodes.h"
 #include "result/others_cpu.h"
-#include "result/replica_speed.h"
 #include "result/result_parts.h"
 
 #define ERROR_MAX_BYTES 4096
@@ -53,7 +52,6 @@ void result_begin_replica(struct replica_result *r, const struct replica_row *ro
         .has_summary = row->summary != NULL,
         .summary = row->summary == NULL ? &none : row->summary,
         .steps = {.sum_s = NAN, .fall = NAN, .median_ns = NAN},
-        .hardware = NO_HARDWARE,
     };
 }
 

@@ -11,7 +11,7 @@
 #include "base/str.h"
 #include "core/environment.h"
 #include "core/record_members.h"
-#include "result/replica_speed.h"
+#include "result/replicas.h"
 #include "result/steps.h"
 
 /* The columns before those of the summary. */

@@ -1,6 +1,6 @@
-/* How much time a replica needs for a step, result/replica_speed.h. */
+/* How much time a replica needs for a step, result/replicas.h. */
 #include "tests/test.h"
-#include "result/replica_speed.h"
+#include "result/replicas.h"
 
 #include <math.h>
 
