@@ -128,9 +128,9 @@ static char *who(const struct trial *t)
 /* Why the program failed, and its last lines. */
 static void put_failure(struct trial *t, const struct trial_result *result)
 {
-    const struct replica_result *failed =
-        array_find(result->replicas, result->n_replicas, it, it->row->failure != NULL);
-    const struct try_output *o = failed == NULL ? NULL : try_output_of(&t->seen, &failed->row->id);
+    const struct replica_row *failed =
+        result->row == NULL ? NULL : vec_find(&result->row->replicas, it, it->failure != NULL);
+    const struct try_output *o = failed == NULL ? NULL : try_output_of(&t->seen, &failed->id);
     buf_printf(&t->failure, "%s\n%s", result->error == NULL ? "it did not end" : result->error,
                result->details == NULL ? "" : result->details);
     if (result->details == NULL && o != NULL && o->text.len > 0) {
@@ -154,8 +154,7 @@ static int take_result(struct trial *t, const struct loaded_run *run, struct err
     if (trial->phase != TRIAL_SUCCEEDED && trial->phase != TRIAL_METRICS_UNAVAILABLE) {
         put_failure(t, trial);
     } else if (t->seen.list[0].parser == NULL && trial->phase == TRIAL_SUCCEEDED) {
-        const struct replica_result *r =
-            array_find(trial->replicas, trial->n_replicas, it, replica_is_rated(it));
+        const struct replica_row *r = vec_find(&trial->row->replicas, it, replica_is_rated(it));
         t->seen.has_figure = true;
         t->seen.rate = trial->throughput;
         t->seen.unit = trial->unit;

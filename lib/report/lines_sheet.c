@@ -99,7 +99,7 @@ void read_logs_add(struct read_logs *logs, const struct point_result *p)
 {
     point_each_trial (t, p) {
         trial_each_replica (rep, t) {
-            take(logs, &rep->row->id, rep->row->reading);
+            take(logs, &rep->id, rep->reading);
         }
     }
 }

@@ -11,28 +11,29 @@
 #include "result/warmup.h"
 
 /* A line weighs more than a witness that is missing. */
-static void collect_doubt(struct point_kept *kept, const struct replica_result *r)
+static void collect_doubt(struct point_kept *kept, const struct replica_row *r)
 {
-    if (r->doubt != NULL && r->verdict > kept->verdict) {
-        const struct replica_id *id = &r->row->id;
+    const char *doubt;
+    const enum log_verdict verdict = log_reading_verdict(r->reading, &doubt);
+    if (doubt != NULL && verdict > kept->verdict) {
         free(kept->doubt);
-        kept->verdict = r->verdict;
-        kept->doubt = r->verdict == LOG_VERDICT_DOUBTFUL
-                          ? xasprintf("trial %u, %s/%u, %s", id->attempt.trial,
-                                      role_to_string(id->role), id->index, r->doubt)
-                          : xstrdup(r->doubt);
+        kept->verdict = verdict;
+        kept->doubt = verdict == LOG_VERDICT_DOUBTFUL
+                          ? xasprintf("trial %u, %s/%u, %s", r->id.attempt.trial,
+                                      role_to_string(r->id.role), r->id.index, doubt)
+                          : xstrdup(doubt);
     }
 }
 
 /* Of a system the first replica counts, in the order of points. */
-static void collect_system(struct system_result *s, const struct replica_result *r)
+static void collect_system(struct system_result *s, const struct replica_row *r)
 {
-    const struct summary_source *source = &r->summary->source;
+    const struct summary_source *source = &replica_summary(r)->source;
     if (s->rule == NULL && replica_is_rated(r) && source->rule != NULL) {
         s->rule = xstrdup(source->rule);
         s->method = xstrdup_or_null(source->method);
         s->unit = source->unit;
-        s->role = r->row->id.role;
+        s->role = r->id.role;
         s->is_job = source->is_job;
     }
 }
@@ -53,17 +54,17 @@ static void collect_evaluations(const struct point_result *p)
     }
 }
 
-static void collect_replica(struct point_kept *kept, const struct replica_result *r)
+static void collect_replica(struct point_kept *kept, const struct replica_row *r)
 {
-    const struct summary_source *source = &r->summary->source;
-    const struct summary_staleness *staleness = &r->summary->staleness;
+    const struct summary_source *source = &replica_summary(r)->source;
+    const struct summary_staleness *staleness = &replica_summary(r)->staleness;
     const bool is_read = replica_is_rated(r) && source->rule != NULL;
     if (is_read) {
         collect_doubt(kept, r);
     }
     kept->has_log |= is_read;
     kept->has_job_log |= is_read && source->is_job;
-    kept->has_step_lines |= r->has_summary && source->method != NULL &&
+    kept->has_step_lines |= source->method != NULL &&
                             strstr(source->method, " step lines") != NULL &&
                             strstr(source->method, " numbered ") == NULL;
     kept->staleness.slices += (double)staleness->slices;
@@ -85,11 +86,11 @@ void result_collect_point(struct result *r, uint32_t point)
         collect_system(system, it);
     }
     if (!p->point->is_baseline) {
-        replica_lines_add(&r->lines, p);
+        replica_lines_add(r, p);
     }
     collect_evaluations(p);
     result_lint_point(r, p);
     for (size_t i = 0; i < p->n_trials; i++) {
-        trial_noise_collect(&p->trials[i]);
+        trial_noise_collect(r, &p->trials[i]);
     }
 }

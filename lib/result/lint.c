@@ -519,11 +519,13 @@ static const char *split_node(const struct point_result *p)
     point_each_trial (t, p) {
         json_auto_t *nodes = json_object();
         trial_each_replica (it, t) {
-            const bool trains = it->row->id.role == point_training_role(p->point);
-            if (trains && it->node != NULL && json_object_get(nodes, it->node) != NULL) {
-                node = it->node;
-            } else if (trains && it->node != NULL) {
-                json_object_set_new(nodes, it->node, json_true());
+            const bool trains =
+                t->phase == TRIAL_SUCCEEDED && it->id.role == point_training_role(p->point);
+            const char *own = trains ? it->environment.node : NULL;
+            if (own != NULL && json_object_get(nodes, own) != NULL) {
+                node = nodes_name(p->of, own);
+            } else if (own != NULL) {
+                json_object_set_new(nodes, own, json_true());
             }
         }
     }
@@ -544,23 +546,24 @@ static void lint_split_nodes(struct result *r)
     }
 }
 
-static void see_replica(struct lint_seen *seen, const struct replica_result *r)
+static void see_replica(struct lint_seen *seen, const struct replica_row *r)
 {
-    const double duration_s = (double)r->summary->duration_ns / 1e9;
-    const double throttled_s = (double)r->summary->throttled_ns / 1e9;
-    if (r->has_summary && throttled_s > 0 && duration_s > 0) {
+    const double duration_s = (double)replica_summary(r)->duration_ns / 1e9;
+    const double throttled_s = (double)replica_summary(r)->throttled_ns / 1e9;
+    if (throttled_s > 0 && duration_s > 0) {
         seen->n_throttled++;
         if (throttled_s / duration_s > seen->worst_throttled) {
             seen->worst_throttled = throttled_s / duration_s;
-            seen->throttled = r->row->id;
+            seen->throttled = r->id;
         }
     }
     /* The time of a log's summary follows from its figure, which may be a median. */
-    const bool is_own = r->has_summary && r->summary->source.rule == NULL;
-    if (!seen->has_backwards && is_own && r->steps.sum_s > (1 + TIME_SLACK) * duration_s) {
+    const bool is_own = replica_summary(r)->source.rule == NULL; /* without a summary, no sum */
+    const double sum_s = seen->has_backwards || !is_own ? NAN : replica_steps(r).sum_s;
+    if (sum_s > (1 + TIME_SLACK) * duration_s) {
         seen->has_backwards = true;
-        seen->backwards = r->row->id;
-        seen->steps_s = r->steps.sum_s;
+        seen->backwards = r->id;
+        seen->steps_s = sum_s;
         seen->duration_s = duration_s;
     }
 }

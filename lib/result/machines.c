@@ -151,14 +151,14 @@ void machines_add_trial(struct machines *m, const struct trial_result *t)
 {
     const json_t *added = NULL; /* most replicas have the facts of the one before */
     trial_each_replica (r, t) {
-        const json_t *facts = r->row->environment.facts;
+        const json_t *facts = r->environment.facts;
         if (facts != added) {
             machines_add(m, facts);
             added = facts;
         }
-        if (r->has_summary && r->summary->transport != EXCHANGE_TRANSPORT_AUTO) {
-            machines_add_value(m, MACHINE_TRANSPORT,
-                               exchange_transport_names[r->summary->transport]);
+        const enum exchange_transport transport = replica_summary(r)->transport;
+        if (transport != EXCHANGE_TRANSPORT_AUTO) {
+            machines_add_value(m, MACHINE_TRANSPORT, exchange_transport_names[transport]);
         }
     }
 }
@@ -193,22 +193,20 @@ static struct hardware *find_kind(struct result *r, json_t *facts)
     return &r->hardware.items[r->hardware.len - 1];
 }
 
-void hardware_collect(struct result *r, struct point_result *p, struct machines *machines)
+void hardware_collect(struct result *r, const struct point_result *p, struct machines *machines)
 {
-    for (size_t i = 0; i < p->n_trials; i++) {
-        struct trial_result *t = &p->trials[i];
-        for (size_t k = 0; k < t->n_replicas && t->phase == TRIAL_SUCCEEDED; k++) {
-            struct hardware *kind = find_kind(r, t->replicas[k].row->environment.facts);
-            while (kind != NULL && kind->of_system.len <= p->point->system) {
-                *vec_push(&kind->of_system) = 0;
-            }
-            if (kind != NULL) {
-                kind->of_system.items[p->point->system]++;
-                kind->n_replicas++;
-            }
-            t->replicas[k].node =
-                nodes_count(r, &t->replicas[k], kind == NULL ? NULL : kind->cpu_model);
+    point_each_replica (it, p) {
+        struct hardware *kind = find_kind(r, it->environment.facts);
+        while (kind != NULL && kind->of_system.len <= p->point->system) {
+            *vec_push(&kind->of_system) = 0;
         }
+        if (kind != NULL) {
+            kind->of_system.items[p->point->system]++;
+            kind->n_replicas++;
+        }
+        nodes_count(r, it, kind == NULL ? NULL : kind->cpu_model);
+    }
+    point_each_trial (t, p) {
         if (t->phase == TRIAL_SUCCEEDED) {
             machines_add_trial(machines, t);
         }

@@ -13,22 +13,27 @@
 
 /* ---- which nodes there are ---- */
 
-bool nodes_find(const struct result *r, const char *name, size_t *ret)
+static bool find(const struct result *r, const char *name, size_t *ret)
 {
     return vec_search(&r->nodes, it, strcmp(it->name, name), ret);
 }
 
-const char *nodes_count(struct result *r, const struct replica_result *replica,
-                        const char *cpu_model)
+const char *nodes_name(const struct result *r, const char *name)
 {
-    const char *name = replica->row->environment.node;
-    const struct summary *s = replica->summary;
-    const uint32_t point = replica->row->id.attempt.point;
+    size_t at;
+    return name != NULL && find(r, name, &at) ? r->nodes.items[at].name : NULL;
+}
+
+void nodes_count(struct result *r, const struct replica_row *replica, const char *cpu_model)
+{
+    const char *name = replica->environment.node;
+    const struct summary *s = replica_summary(replica);
+    const uint32_t point = replica->id.attempt.point;
     size_t at;
     if (name == NULL) {
-        return NULL;
+        return;
     }
-    if (!nodes_find(r, name, &at)) {
+    if (!find(r, name, &at)) {
         *vec_insert(&r->nodes, at) =
             (struct node_result){.name = xstrdup(name), .excess = NAN, .p = 1};
     }
@@ -37,11 +42,10 @@ const char *nodes_count(struct result *r, const struct replica_result *replica,
     node->n_points += node->walk.last_point != point + 1;
     node->walk.last_point = point + 1;
     node->cpu_model = node->cpu_model == NULL ? cpu_model : node->cpu_model;
-    if (replica->has_summary && s->source.rule == NULL) { /* else not known */
+    if (s->source.rule == NULL) { /* else not known */
         node->throttled_s += (double)s->throttled_ns / 1e9;
         node->measured_s += (double)s->duration_ns / 1e9;
     }
-    return node->name;
 }
 
 /* ---- how much time they need ---- */
@@ -53,7 +57,7 @@ static double median_of(const struct speed_gang *gang, const char *node, bool is
     _cleanup_(freep) double *values = xnew_array(double, gang->n);
     size_t n = 0;
     for (size_t i = 0; i < gang->n; i++) {
-        const char *its = gang->members[i].replica->node;
+        const char *its = gang->members[i].replica->environment.node;
         if (its != NULL && str_eq(its, node) != is_elsewhere) {
             values[n++] = gang->members[i].log_ns;
         }
@@ -66,9 +70,9 @@ static void compare_gang(struct result *r, const struct speed_gang *gang)
 {
     _cleanup_(freep) bool *is_done = xnew_array(bool, r->nodes.len);
     for (size_t i = 0; i < gang->n; i++) {
-        const char *node = gang->members[i].replica->node;
+        const char *node = gang->members[i].replica->environment.node;
         size_t at;
-        if (node == NULL || !nodes_find(r, node, &at) || is_done[at]) {
+        if (node == NULL || !find(r, node, &at) || is_done[at]) {
             continue;
         }
         is_done[at] = true;

@@ -3,12 +3,11 @@
 
 #include "result/result.h"
 
-/* Counts a replica of a succeeded trial on its node, with the CPU of its hardware. The node's name as
- * r->nodes has it, which are ordered by name; borrowed; NULL: the replica says none. */
-const char *nodes_count(struct result *r, const struct replica_result *replica,
-                        const char *cpu_model);
-/* Is the node listed? *ret is its place, or the one where it belongs. */
-bool nodes_find(const struct result *r, const char *name, size_t *ret);
+/* Counts a replica of a succeeded trial on its node, with the CPU of its hardware. */
+void nodes_count(struct result *r, const struct replica_row *replica, const char *cpu_model);
+/* The name as r->nodes has it, which are ordered by name: it outlives the replica. Borrowed; NULL of
+ * NULL, and of a node without a counted replica. */
+const char *nodes_name(const struct result *r, const char *name);
 /* Compares the replicas of a point; and evaluates the nodes when all points are. */
 void nodes_collect(struct result *r, const struct point_result *p);
 void nodes_end(struct result *r);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/summary.h"
+#include "result/nodes.h"
 #include "stats/stats.h"
 
 struct probed { /* a trial and what its replica found */
@@ -14,40 +15,28 @@ struct probed { /* a trial and what its replica found */
     const struct noise *noise;
 };
 
-const struct replica_result *trial_prober(const struct trial_result *t)
+const struct replica_row *trial_prober(const struct trial_result *t)
 {
     trial_each_replica (r, t) {
-        if (r->has_summary &&
-            (r->summary->noise.before.spins_per_s > 0 || r->summary->noise.after.spins_per_s > 0)) {
+        const struct noise *n = &replica_summary(r)->noise;
+        if (n->before.spins_per_s > 0 || n->after.spins_per_s > 0) {
             return r;
         }
     }
     return NULL;
 }
 
-static double steal_ratio(const struct trial_result *t)
+static double steal_ratio(const struct replica_row *r)
 {
-    double most = NAN;
-    trial_each_replica (r, t) {
-        const struct noise *n = &r->summary->noise;
-        if (r->has_summary && n->busy_ns >= NOISE_STEAL_MIN_BUSY_NS) {
-            most = fmax(most, (double)n->steal_ns / (double)n->busy_ns); /* passes NaN over */
-        }
-    }
-    return most;
+    const struct noise *n = &replica_summary(r)->noise;
+    return n->busy_ns >= NOISE_STEAL_MIN_BUSY_NS ? (double)n->steal_ns / (double)n->busy_ns : NAN;
 }
 
-static double wait_ratio(const struct trial_result *t)
+static double wait_ratio(const struct replica_row *r)
 {
-    double most = NAN;
-    trial_each_replica (r, t) {
-        const struct noise *n = &r->summary->noise;
-        if (r->has_summary && n->cpu_run_ns > 0) {
-            const double wait = (double)n->cpu_wait_ns;
-            most = fmax(most, wait / (wait + (double)n->cpu_run_ns));
-        }
-    }
-    return most;
+    const struct noise *n = &replica_summary(r)->noise;
+    const double ran = (double)n->cpu_run_ns, waited = (double)n->cpu_wait_ns;
+    return ran > 0 ? waited / (waited + ran) : NAN;
 }
 
 /* What is compared: probes of one node by the same program. The launcher's machine is idle, while
@@ -59,17 +48,18 @@ static int by_prober(const void *a, const void *b)
     return order != 0 ? order : x->noise->by_launcher - y->noise->by_launcher;
 }
 
-void trial_noise_collect(struct trial_result *t)
+void trial_noise_collect(const struct result *r, struct trial_result *t)
 {
-    const struct replica_result *prober = trial_prober(t);
-    const double steal = steal_ratio(t), wait = wait_ratio(t);
+    const struct replica_row *prober = trial_prober(t);
+    const double steal = trial_most(t, -1, steal_ratio), wait = trial_most(t, -1, wait_ratio);
     if (prober != NULL || !isnan(steal) || !isnan(wait)) {
         t->noise = xnew(struct trial_noise);
         *t->noise = (struct trial_noise){.steal_ratio = steal, .wait_ratio = wait};
     }
     if (prober != NULL) {
         t->noise->probed = prober->summary->noise;
-        t->noise->node = prober->node;
+        t->noise->node =
+            t->phase == TRIAL_SUCCEEDED ? nodes_name(r, prober->environment.node) : NULL;
     }
 }
 

@@ -33,6 +33,6 @@ void noisy_trials_done(struct noisy_trials *n);
 /* "trial 2 of point 3: clock 12% below the run's median in the probe before it" */
 void noisy_trial_describe(const struct noisy_trial *t, struct buf *out);
 /* Fills t->noise. */
-void trial_noise_collect(struct trial_result *t);
+void trial_noise_collect(const struct result *r, struct trial_result *t);
 /* The replica that probed; NULL: none. */
-const struct replica_result *trial_prober(const struct trial_result *t);
+const struct replica_row *trial_prober(const struct trial_result *t);

@@ -129,16 +129,16 @@ double others_cpu_share(const struct cpu_user *users, size_t n)
 
 double others_cpu_of_trial(const struct trial_result *t, enum role leading)
 {
-    _cleanup_(freep) struct cpu_user *users = xnew_array(struct cpu_user, t->n_replicas);
+    _cleanup_(freep) struct cpu_user *users = xnew_array(struct cpu_user, trial_count_replicas(t));
     size_t n = 0;
     trial_each_replica (r, t) {
-        if (!r->has_summary || r->summary->noise.cpu_run_ns <= 0) {
+        if (replica_summary(r)->noise.cpu_run_ns <= 0) {
             return NAN; /* as of all other systems */
         }
         users[n++] = (struct cpu_user){
-            .node = r->row->environment.node,
-            .cpus = environment_text(r->row->environment.facts, "cpuset"),
-            .leads = r->row->id.role == leading,
+            .node = r->environment.node,
+            .cpus = environment_text(r->environment.facts, "cpuset"),
+            .leads = r->id.role == leading,
             .duration_ns = r->summary->duration_ns,
             .cpu_ns = r->summary->cpu_ns,
             .throttled_ns = r->summary->throttled_ns,

@@ -17,10 +17,10 @@ const char *const limit_kind_names[] = {
     [LIMIT_SERVER_LINK] = "ServerLink", [LIMIT_TRAINER_LINK] = "TrainerLink",
 };
 
-static bool says_phases(const struct replica_result *r)
+static bool says_phases(const struct replica_row *r)
 {
-    return r->has_summary && r->summary->steps > 0 &&
-           array_any(r->summary->phase_ns, PHASE_COUNT, ns, *ns > 0);
+    const struct summary *s = replica_summary(r);
+    return s->steps > 0 && array_any(s->phase_ns, PHASE_COUNT, ns, *ns > 0);
 }
 
 bool phase_is_own(enum phase phase)
@@ -75,7 +75,7 @@ static void collect_means(struct point_kept *kept, const struct point_result *p)
     struct step_means all[ROLE_COUNT] = {0};
     point_each_replica (r, p) {
         if (says_phases(r)) {
-            add_steps(&all[r->row->id.role], r->summary);
+            add_steps(&all[r->id.role], r->summary);
         }
     }
     for (int role = 0; role < ROLE_COUNT; role++) {
@@ -102,10 +102,10 @@ struct server_sums {
     double *late_s; /* of each server, for each trainer: how long the others waited for it there */
 };
 
-static void add_server(struct server_sums *sums, const struct replica_result *r)
+static void add_server(struct server_sums *sums, const struct replica_row *r)
 {
     const struct summary *s = r->summary;
-    const uint32_t server = r->row->id.index, late = s->last.trainer;
+    const uint32_t server = r->id.index, late = s->last.trainer;
     const double steps = sums->steps > 0 ? sums->steps : s->steps;
     if (server >= sums->n_servers) {
         return;
@@ -154,7 +154,7 @@ static struct limit_facts limit_facts_of(const struct point_result *p)
     _cleanup_(freep) double *late_s = xnew_array(double, (size_t)f.n_servers *f.n_trainers);
     struct server_sums sums = {f.n_trainers, f.n_servers, m->steps, n, busy_s, late_s};
     point_each_replica (r, p) {
-        if (says_phases(r) && r->row->id.role == ROLE_PSERVER) {
+        if (says_phases(r) && r->id.role == ROLE_PSERVER) {
             add_server(&sums, r);
         }
     }

@@ -9,7 +9,6 @@
 
 struct point_kept;
 struct point_result;
-struct replica_result;
 
 /* The means over the steps of all replicas of a role in the point's succeeded trials. A trainer's
  * exchange overlaps with its computation: only what it waited for (send, wait, receive) makes its

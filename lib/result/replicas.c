@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/str.h"
+#include "result/nodes.h"
 #include "result/phases.h"
 #include "stats/stats.h"
 
@@ -30,6 +31,12 @@ struct replica_speed replica_speed_of(enum role role, const struct summary *s,
     return (struct replica_speed){0};
 }
 
+struct replica_speed replica_speed(const struct replica_row *r)
+{
+    const struct step_times steps = replica_steps(r);
+    return replica_speed_of(r->id.role, r->summary, &steps);
+}
+
 /* ---- gangs ---- */
 
 static int by_pace(const void *a, const void *b)
@@ -40,15 +47,16 @@ static int by_pace(const void *a, const void *b)
 
 void speed_gang_init(struct speed_gang *gang, const struct trial_result *t, enum role role)
 {
-    *gang = (struct speed_gang){.members = xnew_array(struct speed_member, t->n_replicas)};
+    *gang =
+        (struct speed_gang){.members = xnew_array(struct speed_member, trial_count_replicas(t))};
     enum speed_kind kind = SPEED_NONE; /* of the first: what is compared is of one kind */
     trial_each_replica (r, t) {
-        if (t->phase != TRIAL_SUCCEEDED || r->row->id.role != role || r->speed.kind == SPEED_NONE ||
-            (kind != SPEED_NONE && r->speed.kind != kind)) {
-            continue;
+        const bool is_asked = t->phase == TRIAL_SUCCEEDED && r->id.role == role;
+        const struct replica_speed speed = is_asked ? replica_speed(r) : (struct replica_speed){0};
+        if (speed.kind != SPEED_NONE && (kind == SPEED_NONE || speed.kind == kind)) {
+            kind = speed.kind;
+            gang->members[gang->n++] = (struct speed_member){r, log(speed.step_ns)};
         }
-        kind = r->speed.kind;
-        gang->members[gang->n++] = (struct speed_member){r, log(r->speed.step_ns)};
     }
     qsort(gang->members, gang->n, sizeof(*gang->members), by_pace);
 }
@@ -108,13 +116,12 @@ static void take_node(struct replica_line *line, const char *node)
     line->node = node;
 }
 
-static void take_summary(struct gathering *g, const struct replica_result *rep)
+static void take_summary(struct gathering *g, const struct replica_row *r)
 {
-    take_node(&g->line, rep->node);
-    if (!rep->has_summary) {
+    const struct summary *s = r->summary;
+    if (s == NULL) {
         return;
     }
-    const struct summary *s = rep->summary;
     g->line.n_trials++;
     g->line.n_steps += s->steps;
     g->measured_ns += (double)s->duration_ns;
@@ -124,8 +131,9 @@ static void take_summary(struct gathering *g, const struct replica_result *rep)
         g->phases_ns += (double)s->phase_ns[k];
         g->exchange_ns += phase_is_own((enum phase)k) ? 0 : (double)s->phase_ns[k];
     }
-    if (rep->speed.kind == SPEED_WORK) {
-        *vec_push(&g->work_ns) = rep->speed.step_ns;
+    const struct replica_speed speed = replica_speed(r);
+    if (speed.kind == SPEED_WORK) {
+        *vec_push(&g->work_ns) = speed.step_ns;
     }
 }
 
@@ -135,7 +143,7 @@ static void take_gang(struct gatherings *all, const struct trial_result *t, enum
     _cleanup_(speed_gang_done) struct speed_gang gang;
     speed_gang_init(&gang, t, role);
     for (size_t k = 0; k < gang.n && gang.n > 1; k++) {
-        struct gathering *g = find(all, role, gang.members[k].replica->row->id.index);
+        struct gathering *g = find(all, role, gang.members[k].replica->id.index);
         *vec_push(&g->excess) = expm1(excess_of(&gang, k));
         g->line.n_compared++;
         g->line.n_slowest += k + 1 == gang.n;
@@ -155,20 +163,21 @@ static struct replica_line finish(struct gathering *g, uint32_t point)
     return line;
 }
 
-void replica_lines_add(struct replica_lines *lines, const struct point_result *p)
+void replica_lines_add(struct result *r, const struct point_result *p)
 {
     struct gatherings all = {0};
+    point_each_replica (it, p) {
+        struct gathering *g = find(&all, it->id.role, it->id.index);
+        take_node(&g->line, nodes_name(r, it->environment.node));
+        take_summary(g, it);
+    }
     point_each_trial (t, p) {
-        for (size_t k = 0; k < t->n_replicas && t->phase == TRIAL_SUCCEEDED; k++) {
-            const struct replica_id *id = &t->replicas[k].row->id;
-            take_summary(find(&all, id->role, id->index), &t->replicas[k]);
-        }
         for (int role = 0; role < ROLE_COUNT; role++) {
             take_gang(&all, t, (enum role)role);
         }
     }
     vec_each (struct gathering, g, &all.list) {
-        *vec_push(&lines->list) = finish(g, p->point->index);
+        *vec_push(&r->lines.list) = finish(g, p->point->index);
     }
     vec_done(&all.list);
 }
@@ -180,9 +189,10 @@ double straggler_share(const struct trial_result *t, enum role leading)
     double most = 0, work = 0, step = 0;
     size_t n = 0;
     trial_each_replica (r, t) {
-        if (r->row->id.role == leading && r->speed.kind == SPEED_WORK) {
-            most = fmax(most, r->speed.step_ns);
-            work += r->speed.step_ns;
+        const struct replica_speed speed = replica_speed(r);
+        if (r->id.role == leading && speed.kind == SPEED_WORK) {
+            most = fmax(most, speed.step_ns);
+            work += speed.step_ns;
             step += (double)r->summary->duration_ns / r->summary->steps;
             n++;
         }
@@ -190,13 +200,13 @@ double straggler_share(const struct trial_result *t, enum role leading)
     return n < 2 || step <= 0 ? NAN : ((double)n * most - work) / step;
 }
 
+static double rss_mib(const struct replica_row *r)
+{
+    const uint64_t bytes = replica_summary(r)->max_rss_bytes;
+    return bytes > 0 ? (double)bytes / (1 << 20) : NAN;
+}
+
 double peak_memory(const struct trial_result *t, enum role leading)
 {
-    double most = NAN;
-    trial_each_replica (r, t) {
-        if (r->row->id.role == leading && r->summary->max_rss_bytes > 0) {
-            most = fmax(most, (double)r->summary->max_rss_bytes / (1 << 20));
-        }
-    }
-    return most;
+    return trial_most(t, (int)leading, rss_mib);
 }

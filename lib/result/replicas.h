@@ -15,7 +15,7 @@
 #include "core/record.h"
 
 struct point_result;
-struct replica_result;
+struct result;
 struct trial_result;
 
 /* From here on a difference is worth a word: 5%, as a logarithm. */
@@ -28,13 +28,14 @@ struct replica_speed {
 };
 struct replica_speed replica_speed_of(enum role role, const struct summary *s,
                                       const struct step_times *steps);
+struct replica_speed replica_speed(const struct replica_row *r);
 
 /* The replicas of one role in a trial whose paces can be compared, the slowest last. */
 struct speed_gang {
     struct speed_member {
-        const struct replica_result *replica; /* borrowed */
-        double log_ns;                        /* ln of its pace */
-    } * members;                              /* owned */
+        const struct replica_row *replica; /* borrowed */
+        double log_ns;                     /* ln of its pace */
+    } * members;                           /* owned */
     size_t n;
 };
 void speed_gang_init(struct speed_gang *gang, const struct trial_result *t, enum role role);
@@ -61,8 +62,8 @@ struct replica_line {
 struct replica_lines {
     VEC(struct replica_line) list; /* by point, role, index */
 };
-/* Adds those of one more point, while its replicas are in memory. */
-void replica_lines_add(struct replica_lines *lines, const struct point_result *p);
+/* Adds those of one more point to r->lines, while its replicas are in memory. */
+void replica_lines_add(struct result *r, const struct point_result *p);
 
 /* What those of a role that leads lose in a step to the slowest of them: its own work less their
  * mean, over the step time. NaN unless two or more say their own work. */

@@ -6,23 +6,40 @@
 #include "base/str.h"
 #include "result/number.h"
 
-const struct replica_result *point_next_replica(const struct point_result *p,
-                                                const struct replica_result *it)
+const struct replica_row *point_next_replica(const struct point_result *p,
+                                             const struct replica_row *it)
 {
     bool is_next = it == NULL;
     point_each_trial (t, p) {
-        if (t->phase != TRIAL_SUCCEEDED || t->n_replicas == 0) {
-            continue;
+        const size_t n = t->phase == TRIAL_SUCCEEDED ? trial_count_replicas(t) : 0;
+        const struct replica_row *list = n == 0 ? NULL : t->row->replicas.items;
+        if (n > 0 && is_next) {
+            return list;
         }
-        if (is_next) {
-            return t->replicas;
-        }
-        is_next = it == &t->replicas[t->n_replicas - 1];
-        if (!is_next && it >= t->replicas && it < t->replicas + t->n_replicas) {
-            return it + 1;
+        if (n > 0 && it >= list && it < list + n) {
+            is_next = it == &list[n - 1];
+            if (!is_next) {
+                return it + 1;
+            }
         }
     }
     return NULL;
+}
+
+size_t trial_count_replicas(const struct trial_result *t)
+{
+    return t->row == NULL ? 0 : t->row->replicas.len;
+}
+
+double trial_most(const struct trial_result *t, int role, double (*of)(const struct replica_row *r))
+{
+    double most = NAN;
+    trial_each_replica (r, t) {
+        if (role < 0 || (int)r->id.role == role) {
+            most = fmax(most, of(r)); /* passes NaN over */
+        }
+    }
+    return most;
 }
 
 bool trial_is_decided(const struct trial_result *t)

@@ -35,39 +35,31 @@ struct figure {
 struct figure figure_shown(const struct figure *f);
 double figure_shown_value(const struct figure *f, double value);
 
-/* One replica of a deciding attempt, its summary read. */
-struct replica_result {
-    const struct replica_row *row; /* borrowed */
-    bool has_summary;
-    const struct summary *summary; /* of its row, maybe without its series; else an empty one */
-    struct step_times steps;       /* what the series said */
-    struct replica_speed speed;    /* its time a step */
-    const char *node; /* of succeeded trials only; its name in the result's nodes; NULL: not said */
-    enum log_verdict verdict; /* of the reading of its log */
-    const char *doubt;        /* as of log_reading_verdict */
-};
-/* Both in trial_result.c. Not of a pserver, and its summary can be used: it has a throughput,
- * samples / duration. */
-bool replica_is_rated(const struct replica_result *r);
+/* ---- a replica is its stored row (core/phase.h) ---- */
+
+/* What a summary says; of a replica without one everything is 0. */
+const struct summary *replica_summary(const struct replica_row *r);
+/* What its step times say: stored ones, or those of its summary. */
+struct step_times replica_steps(const struct replica_row *r);
+/* Not of a pserver, and its summary can be used: it has a throughput, samples / duration. */
+bool replica_is_rated(const struct replica_row *r);
 /* Of scope "replica", or "job" where it speaks for all. */
-struct figure replica_throughput(const struct replica_result *r);
+struct figure replica_throughput(const struct replica_row *r);
 
 struct trial_result {
     uint32_t trial, attempt; /* the deciding attempt */
     bool has_ended;          /* there is one; then: */
     enum attempt_outcome outcome;
     enum trial_phase phase;
-    double throughput;             /* NaN: not known; as a figure: trial_throughput */
-    const char *unit;              /* of it; static */
-    int64_t batch;                 /* as of a figure */
-    char *error;                   /* why there is no throughput, for a person; NULL: none; owned */
-    char *details;                 /* more of it: lines, each with its newline; NULL: none; owned */
-    const struct attempt_row *row; /* borrowed; NULL if no attempt has ended */
-    /* Both only while the point is collected, the first also of a point that was opened
-     * (point_open). Of `row`, in its order, and of its first trainer or worker; owned. */
-    struct replica_result *replicas;
-    size_t n_replicas;
-    struct step_series steps;
+    double throughput; /* NaN: not known; as a figure: trial_throughput */
+    const char *unit;  /* of it; static */
+    int64_t batch;     /* as of a figure */
+    char *error;       /* why there is no throughput, for a person; NULL: none; owned */
+    char *details;     /* more of it: lines, each with its newline; NULL: none; owned */
+    /* Borrowed; NULL if no attempt has ended. It has replicas while the point is collected, and of a
+     * point that was opened (point_open). */
+    const struct attempt_row *row;
+    struct step_series steps; /* of its first trainer or worker, while the point is collected */
     double others_share; /* of its speed, that other programs took (others_cpu.h); NaN: not known */
     double cpus;         /* limits of its replicas, if it succeeded; NaN: not known */
     struct metrics metrics; /* means over the leading replicas that say them; owned */
@@ -346,13 +338,17 @@ struct result {
     for (const struct trial_result *t = (p)->trials; t < (p)->trials + (p)->n_trials; t++)
 /* The replicas of the succeeded trials of a point that has them. */
 #define point_each_replica(it, p)                                                                  \
-    for (const struct replica_result *it = point_next_replica(p, NULL); it != NULL;                \
+    for (const struct replica_row *it = point_next_replica(p, NULL); it != NULL;                   \
          it = point_next_replica(p, it))
-const struct replica_result *point_next_replica(const struct point_result *p,
-                                                const struct replica_result *it);
+const struct replica_row *point_next_replica(const struct point_result *p,
+                                             const struct replica_row *it);
 #define trial_each_replica(it, t)                                                                  \
-    for (const struct replica_result *it = (t)->replicas;                                          \
-         it != NULL && it < (t)->replicas + (t)->n_replicas; it++)
+    for (const struct replica_row *it = (t)->row == NULL ? NULL : (t)->row->replicas.items;        \
+         it != NULL && it < (t)->row->replicas.items + (t)->row->replicas.len; it++)
+size_t trial_count_replicas(const struct trial_result *t);
+/* The most of a number over the replicas of a trial, of a role or (-1) of all; NaN: none has it. */
+double trial_most(const struct trial_result *t, int role,
+                  double (*of)(const struct replica_row *r));
 
 /* The trial counts, whatever came of it. */
 bool trial_is_decided(const struct trial_result *t);

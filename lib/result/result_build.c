@@ -295,13 +295,6 @@ struct result *result_begin(const struct run_def *def, enum run_phase phase)
     return r;
 }
 
-static void forget_replicas(struct point_result *p)
-{
-    for (size_t i = 0; i < p->n_trials; i++) {
-        trial_forget_replicas(&p->trials[i]);
-    }
-}
-
 static void build_point(struct result *r, uint32_t point)
 {
     struct point_result *p = &r->points[point];
@@ -313,7 +306,9 @@ static void build_point(struct result *r, uint32_t point)
     hardware_collect(r, p, &machines);
     result_conclude_point(r, point, &machines);
     result_collect_point(r, point);
-    forget_replicas(p);
+    for (size_t i = 0; i < p->n_trials; i++) {
+        step_series_done(&p->trials[i].steps);
+    }
 }
 
 /* The row of the trial's attempt, or else the one that it has. */
@@ -350,14 +345,12 @@ struct point_result point_open(const struct point_result *p, const struct attemp
     for (size_t i = 0; i < p->n_trials; i++) {
         open.trials[i] = p->trials[i];
         open.trials[i].row = row_of(&p->trials[i], rows, n_rows);
-        trial_recall_replicas(p->of, &open.trials[i]);
     }
     return open;
 }
 
 void point_close(struct point_result *p)
 {
-    forget_replicas(p);
     free(p->trials);
 }
 

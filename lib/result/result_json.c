@@ -109,10 +109,9 @@ static void put_summary(struct json_out *w, const struct summary *s)
     json_out_close(w, '}');
 }
 
-static void put_replica(struct json_out *w, const struct replica_result *r)
+static void put_replica(struct json_out *w, const struct replica_row *row)
 {
-    const struct replica_row *row = r->row;
-    const struct figure throughput = replica_throughput(r);
+    const struct figure throughput = replica_throughput(row);
     const json_t *e = row->environment.facts;
     json_out_open(w, NULL, '{');
     JSON_PUT(w, {"role", out_text(role_to_string(row->id.role))},
@@ -128,8 +127,8 @@ static void put_replica(struct json_out *w, const struct replica_result *r)
              {"cpuset", out_text(environment_text(e, "cpuset"))});
     json_out_close(w, '}');
     put_figure(w, "throughput", &throughput);
-    if (r->has_summary) {
-        put_summary(w, r->summary);
+    if (row->summary != NULL) {
+        put_summary(w, row->summary);
     } else {
         JSON_PUT(w, {"summary", out_text(NULL)});
     }
@@ -193,7 +192,7 @@ static void put_trial(struct json_out *w, const struct trial_result *t, const st
     const struct figure throughput = trial_throughput(t);
     uint32_t counts[ROLE_COUNT] = {0};
     trial_each_replica (r, t) {
-        counts[r->row->id.role]++;
+        counts[r->id.role]++;
     }
     json_out_open(w, NULL, '{');
     JSON_PUT(w, {"trial", out_whole(t->trial)}, {"attempt", out_whole(t->attempt)},

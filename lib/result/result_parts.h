@@ -5,19 +5,14 @@
 #include "result/result.h"
 
 extern const char *const result_units[SUMMARY_UNIT_COUNT]; /* "samples/s", ...; trial_result.c */
-/* A trial and a replica of which nothing is known yet. */
+/* A trial of which nothing is known yet. */
 void result_begin_trial(struct trial_result *t);
-void result_begin_replica(struct replica_result *r, const struct replica_row *row);
 /* The row decides it, if none does yet that goes before (docs/contracts/result.md). */
 void trial_assign_row(struct trial_result *t, const struct attempt_row *row);
 /* Everything that its row says. */
 void trial_build(struct trial_result *t, const struct trial_terms *terms, enum run_phase run_phase);
 /* What its row says without its replicas: the phase, and of one that did not succeed the error. */
 void trial_take_outcome(struct trial_result *t, enum run_phase run_phase);
-/* Its row is kept. */
-void trial_forget_replicas(struct trial_result *t);
-/* Makes them again, from a row that has them. */
-void trial_recall_replicas(const struct result *r, struct trial_result *t);
 void trial_done(struct trial_result *t);
 /* What follows for a point from its trials, of which each has what its own rows say. Takes the
  * machines, which are empty then. */
@@ -27,9 +22,8 @@ void result_conclude_point(struct result *r, uint32_t point, struct machines *ma
 void result_collect_point(struct result *r, uint32_t point);
 
 /* In machines.c. Counts every replica of a point's succeeded trials in r->hardware, of which a run
- * has few kinds, unless it has no start record, and in r->nodes. Sets the replicas' `node`, and adds
- * to `machines`. */
-void hardware_collect(struct result *r, struct point_result *p, struct machines *machines);
+ * has few kinds, unless it has no start record, and in r->nodes. Adds to `machines`. */
+void hardware_collect(struct result *r, const struct point_result *p, struct machines *machines);
 void hardware_done(struct hardware *h);
 /* Adds what the start records and the summaries of its replicas say. */
 void machines_add_trial(struct machines *m, const struct trial_result *t);

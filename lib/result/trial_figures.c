@@ -16,15 +16,9 @@ void trial_figures_done(struct trial_figures *f)
     free(f->metrics);
 }
 
-static double seconds_of(const struct trial_result *t, enum role leading)
+static double seconds_of(const struct replica_row *r)
 {
-    double seconds = NAN;
-    trial_each_replica (r, t) {
-        if (r->row->id.role == leading && replica_is_rated(r)) {
-            seconds = fmax(seconds, (double)r->summary->duration_ns / 1e9); /* passes NaN over */
-        }
-    }
-    return seconds;
+    return replica_is_rated(r) ? (double)r->summary->duration_ns / 1e9 : NAN;
 }
 
 bool trial_figures_make(const struct attempt_row *row, const struct trial_terms *terms,
@@ -37,14 +31,14 @@ bool trial_figures_make(const struct attempt_row *row, const struct trial_terms 
     struct trial_result *t = &f.trial;
     struct machines machines = {0};
     trial_build(t, terms, RUN_SUCCEEDED);
-    f.seconds = seconds_of(t, terms->leading);
+    f.seconds = trial_most(t, (int)terms->leading, seconds_of);
     machines_add_trial(&machines, t);
     f.machines = t->phase == TRIAL_SUCCEEDED ? machines_to_text(&machines) : NULL;
     json_auto_t *metrics = metrics_to_json(&t->metrics);
     f.metrics = json_dumps(metrics, JSON_COMPACT); /* NULL without any */
     const bool is_good = t->phase != TRIAL_SUCCEEDED || f.machines != NULL;
     machines_done(&machines);
-    trial_forget_replicas(t);
+    step_series_done(&t->steps);
     t->row = NULL;
     if (!is_good) {
         trial_figures_done(&f);

@@ -5,10 +5,8 @@
 #include "base/str.h"
 #include "core/environment.h"
 #include "core/summary.h"
-#include "logparse/reading.h"
 #include "result/flops.h"
 #include "result/noise.h"
-#include "result/nodes.h"
 #include "result/others_cpu.h"
 #include "result/result_parts.h"
 
@@ -44,23 +42,23 @@ static bool decides_over(const struct attempt_row *row, const struct attempt_row
     return is_void ? row->id.number > other->id.number : row->id.number < other->id.number;
 }
 
-void result_begin_replica(struct replica_result *r, const struct replica_row *row)
+const struct summary *replica_summary(const struct replica_row *r)
 {
     static const struct summary none;
-    *r = (struct replica_result){
-        .row = row,
-        .has_summary = row->summary != NULL,
-        .summary = row->summary == NULL ? &none : row->summary,
-        .steps = {.sum_s = NAN, .fall = NAN, .median_ns = NAN},
-    };
+    return r->summary == NULL ? &none : r->summary;
 }
 
-bool replica_is_rated(const struct replica_result *r)
+struct step_times replica_steps(const struct replica_row *r)
 {
-    return r->has_summary && r->row->id.role != ROLE_PSERVER && summary_fault(r->summary) == NULL;
+    return r->is_stored && r->summary != NULL ? r->steps : step_times_of(r->summary);
 }
 
-struct figure replica_throughput(const struct replica_result *r)
+bool replica_is_rated(const struct replica_row *r)
+{
+    return r->summary != NULL && r->id.role != ROLE_PSERVER && summary_fault(r->summary) == NULL;
+}
+
+struct figure replica_throughput(const struct replica_row *r)
 {
     struct figure f = {.unit = result_units[UNIT_SAMPLES], .scope = scope_replica};
     if (replica_is_rated(r)) {
@@ -89,25 +87,18 @@ static void take_evaluations(struct trial_result *t, uint32_t index, const struc
     }
 }
 
-/* `leads` is the trial that it speaks for, NULL: none; its evaluations and, of the
- * first, its steps go there. */
-static void read_replica(const struct replica_row *row, struct replica_result *ret,
-                         struct trial_result *leads, const struct trial_terms *terms)
+/* What those that lead say of the trial: its steps and its evaluations. */
+static void take_leading(struct trial_result *t, const struct trial_terms *terms)
 {
-    result_begin_replica(ret, row);
-    if (row->summary == NULL) {
-        return;
-    }
-    const struct summary *s = row->summary;
-    ret->steps = row->is_stored ? row->steps : step_times_of(s);
-    ret->speed = replica_speed_of(row->id.role, s, &ret->steps);
-    if (leads != NULL) {
-        if (row->id.index == 0 && leads->steps.n == 0) {
-            leads->steps = step_series_of(s);
+    trial_each_replica (r, t) {
+        if (r->summary == NULL || r->id.role != terms->leading) {
+            continue;
         }
-        take_evaluations(leads, row->id.index, s->evaluations, terms);
+        if (r->id.index == 0 && t->steps.n == 0) {
+            t->steps = step_series_of(r->summary);
+        }
+        take_evaluations(t, r->id.index, r->summary->evaluations, terms);
     }
-    ret->verdict = log_reading_verdict(row->reading, &ret->doubt);
 }
 
 /* Each as the mean over the replicas that say it. */
@@ -115,9 +106,8 @@ static void take_metrics(struct trial_result *t, enum role leading)
 {
     struct metrics counts = {0};
     trial_each_replica (r, t) {
-        for (size_t i = 0; r->row->id.role == leading && i < r->summary->metrics.list.len; i++) {
-            const struct metric_value *m = &r->summary->metrics.list.items[i];
-            if (!str_is_one_of(m->name, metric_names_made)) {
+        vec_each (const struct metric_value, m, &replica_summary(r)->metrics.list) {
+            if (r->id.role == leading && !str_is_one_of(m->name, metric_names_made)) {
                 metrics_add(&t->metrics, m->name, m->value);
                 metrics_add(&counts, m->name, 1);
             }
@@ -134,8 +124,8 @@ static const char *accelerator_of(const struct trial_result *t, enum role leadin
 {
     const char *name = NULL;
     trial_each_replica (r, t) {
-        const char *own = environment_text(r->row->environment.facts, "accelerator");
-        if (r->row->id.role == leading) {
+        const char *own = environment_text(r->environment.facts, "accelerator");
+        if (r->id.role == leading) {
             if (own == NULL || (name != NULL && !str_eq(own, name))) {
                 return NULL;
             }
@@ -150,18 +140,18 @@ static const char *accelerator_of(const struct trial_result *t, enum role leadin
 static void put_cpu_utilization(struct trial_result *t, const struct trial_terms *terms,
                                 enum summary_unit unit)
 {
-    const struct replica_result *r = trial_prober(t);
+    const struct replica_row *r = trial_prober(t);
     if (r == NULL || terms->precision != PRECISION_FP32 ||
         accelerator_of(t, terms->leading) != NULL ||
-        environment_text(r->row->environment.facts, "compute") != NULL) {
+        environment_text(r->environment.facts, "compute") != NULL) {
         return;
     }
     const struct noise *n = &r->summary->noise;
     const double core = fmax((double)n->before.flops_per_s, (double)n->after.flops_per_s);
-    const double peak = core / 1e12 * environment_number(r->row->environment.facts, "threads");
+    const double peak = core / 1e12 * environment_number(r->environment.facts, "threads");
     double flops = flops_of_unit(&terms->flops, unit);
     if (isnan(flops) && unit == UNIT_SAMPLES) {
-        flops = environment_number(r->row->environment.facts, "flops_per_sample");
+        flops = environment_number(r->environment.facts, "flops_per_sample");
     }
     const double tflops = t->throughput * flops / terms->n_leading / 1e12;
     if (peak > 0 && !isnan(tflops)) {
@@ -186,9 +176,9 @@ static void put_utilization(struct trial_result *t, const struct trial_terms *te
 }
 
 /* Why this trainer or worker has no throughput; r is NULL if it left nothing. */
-static char *missing_numbers(enum role role, uint32_t index, const struct replica_result *r)
+static char *missing_numbers(enum role role, uint32_t index, const struct replica_row *r)
 {
-    _cleanup_(freep) char *why = summary_explain(r == NULL ? NULL : r->row->summary);
+    _cleanup_(freep) char *why = summary_explain(r == NULL ? NULL : r->summary);
     return xasprintf("%s/%u %s", role_to_string(role), index, why);
 }
 
@@ -219,11 +209,11 @@ static void sum_trainers(struct trial_result *t, const struct trial_terms *terms
 {
     const enum role role = terms->leading;
     const uint32_t n_trainers = terms->n_leading;
-    _cleanup_(freep) const struct replica_result **trainers =
-        xnew_array(const struct replica_result *, n_trainers);
+    _cleanup_(freep) const struct replica_row **trainers =
+        xnew_array(const struct replica_row *, n_trainers);
     trial_each_replica (r, t) {
-        if (r->row->id.role == role && r->row->id.index < n_trainers) {
-            trainers[r->row->id.index] = r;
+        if (r->id.role == role && r->id.index < n_trainers) {
+            trainers[r->id.index] = r;
         }
     }
     double sum = 0;
@@ -254,10 +244,10 @@ static void sum_trainers(struct trial_result *t, const struct trial_terms *terms
  * one is in the error already, if that was known before the log was read. */
 static void take_details(struct trial_result *t)
 {
-    for (size_t i = 0; i < t->n_replicas && t->details == NULL; i++) {
-        const char *failure = t->replicas[i].row->failure;
+    trial_each_replica (r, t) {
+        const char *failure = r->failure;
         const char *newline = failure == NULL ? NULL : strchr(failure, '\n');
-        if (newline == NULL || newline[1] == '\0') {
+        if (t->details != NULL || newline == NULL || newline[1] == '\0') {
             continue;
         }
         _cleanup_(freep) char *first = xstrndup(failure, (size_t)(newline - failure));
@@ -312,9 +302,9 @@ void trial_take_outcome(struct trial_result *t, enum run_phase run_phase)
  * than `n_pods` of them, or one has no limit or did not say. */
 static double cpu_limits_of(const struct trial_result *t, uint32_t n_pods)
 {
-    double sum = t->n_replicas == n_pods ? 0 : NAN;
+    double sum = trial_count_replicas(t) == n_pods ? 0 : NAN;
     trial_each_replica (r, t) {
-        const double cpus = environment_number(r->row->environment.facts, "cgroup_cpu_limit");
+        const double cpus = environment_number(r->environment.facts, "cgroup_cpu_limit");
         sum += cpus > 0 ? cpus : NAN;
     }
     return sum;
@@ -327,12 +317,7 @@ void trial_build(struct trial_result *t, const struct trial_terms *terms, enum r
         return;
     }
     trial_take_outcome(t, run_phase);
-    t->n_replicas = t->row->replicas.len;
-    t->replicas = xnew_array(struct replica_result, t->n_replicas);
-    for (size_t i = 0; i < t->n_replicas; i++) {
-        const struct replica_row *row = &t->row->replicas.items[i];
-        read_replica(row, &t->replicas[i], row->id.role == terms->leading ? t : NULL, terms);
-    }
+    take_leading(t, terms);
     if (t->row->outcome == ATTEMPT_SUCCEEDED) {
         sum_trainers(t, terms);
         t->others_share = others_cpu_of_trial(t, terms->leading);
@@ -354,32 +339,9 @@ void trial_assign_row(struct trial_result *t, const struct attempt_row *row)
     }
 }
 
-void trial_forget_replicas(struct trial_result *t)
-{
-    free(t->replicas);
-    step_series_done(&t->steps);
-    t->replicas = NULL;
-    t->n_replicas = 0;
-}
-
-void trial_recall_replicas(const struct result *r, struct trial_result *t)
-{
-    t->n_replicas = t->row == NULL ? 0 : t->row->replicas.len;
-    t->replicas = xnew_array(struct replica_result, t->n_replicas);
-    for (size_t i = 0; i < t->n_replicas; i++) {
-        const struct replica_row *row = &t->row->replicas.items[i];
-        read_replica(row, &t->replicas[i], NULL, NULL);
-        const char *node = row->environment.node;
-        size_t at;
-        if (t->phase == TRIAL_SUCCEEDED && node != NULL && nodes_find(r, node, &at)) {
-            t->replicas[i].node = r->nodes.items[at].name;
-        }
-    }
-}
-
 void trial_done(struct trial_result *t)
 {
-    trial_forget_replicas(t);
+    step_series_done(&t->steps);
     metrics_done(&t->metrics);
     free(t->noise);
     free(t->error);

@@ -87,8 +87,8 @@ static double fall_of(const struct point *point, const struct trial_result *t)
     double sum = 0;
     size_t n = 0;
     trial_each_replica (r, t) {
-        if (role_leads(r->row->id.role, point->replicas)) {
-            sum += r->steps.fall;
+        if (role_leads(r->id.role, point->replicas)) {
+            sum += replica_steps(r).fall;
             n++;
         }
     }
