@@ -122,6 +122,12 @@ void json_out_members(struct json_out *w, const struct json_out_member *members)
         if (m->value.kind == JSON_IS_LEFT_OUT) {
             continue;
         }
+        if (m->value.kind == JSON_IS_OBJECT) {
+            json_out_open(w, m->key, '{');
+            json_out_members(w, m->value.members);
+            json_out_close(w, '}');
+            continue;
+        }
         begin(w, m->key);
         if (m->value.kind == JSON_IS_TEXT) {
             put_text(w->out, m->value.text);

@@ -18,12 +18,14 @@ struct json_out {    /* only `out` is set to begin with */
 void json_out_open(struct json_out *w, const char *key, char bracket);
 void json_out_close(struct json_out *w, char bracket);
 
+struct json_out_member;
 struct json_value {
-    enum { JSON_IS_TEXT, JSON_IS_WHOLE, JSON_IS_NUMBER, JSON_IS_LEFT_OUT } kind;
+    enum { JSON_IS_TEXT, JSON_IS_WHOLE, JSON_IS_NUMBER, JSON_IS_OBJECT, JSON_IS_LEFT_OUT } kind;
     union {
         const char *text; /* borrowed; its bytes are made UTF-8; NULL: null */
         int64_t whole;
-        double number; /* null if it is not finite */
+        double number;                         /* null if it is not finite */
+        const struct json_out_member *members; /* borrowed; the last has no key */
     };
 };
 static inline struct json_value out_text(const char *text)
@@ -51,9 +53,15 @@ struct json_out_member {
     const char *key;
     struct json_value value;
 };
-/* Members of what is open, in their order: JSON_PUT(w, {"a", out_text("b")}, ...). */
-#define JSON_PUT(w, ...)                                                                           \
-    json_out_members(w, (const struct json_out_member[]){__VA_ARGS__, {.key = NULL}})
+/* Members of what is open, in their order: JSON_PUT(w, {"a", out_text("b")}, ...). A member may be
+ * an object: {"c", OUT_OBJECT({"d", out_whole(1)})}. */
+#define OUT_MEMBERS(...) ((const struct json_out_member[]){__VA_ARGS__, {.key = NULL}})
+#define JSON_PUT(w, ...) json_out_members(w, OUT_MEMBERS(__VA_ARGS__))
+#define OUT_OBJECT(...) out_object(OUT_MEMBERS(__VA_ARGS__))
+static inline struct json_value out_object(const struct json_out_member *members)
+{
+    return (struct json_value){JSON_IS_OBJECT, {.members = members}};
+}
 void json_out_members(struct json_out *w, const struct json_out_member *members);
 /* Takes the value. NULL is left out. */
 void json_out_tree(struct json_out *w, const char *key, json_t *value_take);

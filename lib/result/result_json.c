@@ -28,13 +28,12 @@ static void put_figure(struct json_out *w, const char *key, const struct figure 
     const struct figure shown = figure_shown(f);
     const struct estimate *e = &shown.estimate;
     const bool has_interval = e->known && e->has_interval;
-    json_out_open(w, key, '{');
-    JSON_PUT(w, {"value", out_known(e->known, out_number(e->value))},
-             {"low", out_known(has_interval, out_number(e->low))},
-             {"high", out_known(has_interval, out_number(e->high))},
-             {"method", out_text(has_interval ? interval_method_names[e->method] : NULL)},
-             {"unit", out_text(shown.unit)}, {"scope", out_text(f->scope)});
-    json_out_close(w, '}');
+    JSON_PUT(w, {key, OUT_OBJECT({"value", out_known(e->known, out_number(e->value))},
+                                 {"low", out_known(has_interval, out_number(e->low))},
+                                 {"high", out_known(has_interval, out_number(e->high))},
+                                 {"method",
+                                  out_text(has_interval ? interval_method_names[e->method] : NULL)},
+                                 {"unit", out_text(shown.unit)}, {"scope", out_text(f->scope)})});
 }
 
 /* A number over trials without an interval, as a figure of the same unit as `like`. */
@@ -45,96 +44,76 @@ static void put_plain(struct json_out *w, const char *key, double value, const s
     put_figure(w, key, &f);
 }
 
-static void put_source(struct json_out *w, const struct summary_source *s)
-{
-    json_out_open(w, "log", '{');
-    JSON_PUT(w, {"rule", out_text(s->rule)}, {"method", out_text(s->method)},
-             {"unit", out_text(summary_unit_names[s->unit])},
-             {"scope", out_text(s->is_job ? "job" : "replica")},
-             {"accuracyLast", out_number(s->accuracy_last)});
-    json_out_close(w, '}');
-}
-
-static void put_probe(struct json_out *w, const char *key, const struct noise_probe *p)
-{
-    if (p->spins_per_s == 0) {
-        JSON_PUT(w, {key, out_text(NULL)});
-        return;
-    }
-    json_out_open(w, key, '{');
-    JSON_PUT(w, {"spinsPerS", out_whole((int64_t)p->spins_per_s)},
-             {"copyBytesPerS", out_whole((int64_t)p->copy_bytes_per_s)});
-    json_out_close(w, '}');
-}
+#define OUT_PROBE(p)                                                                               \
+    out_known((p)->spins_per_s > 0,                                                                \
+              OUT_OBJECT({"spinsPerS", out_whole((int64_t)(p)->spins_per_s)},                      \
+                         {"copyBytesPerS", out_whole((int64_t)(p)->copy_bytes_per_s)}))
 
 static void put_noise(struct json_out *w, const struct noise *n)
 {
     const bool ran = n->cpu_run_ns > 0;
     json_out_open(w, "noise", '{');
-    put_probe(w, "before", &n->before);
-    put_probe(w, "after", &n->after);
-    JSON_PUT(w, {"busyNs", out_whole(n->busy_ns)}, {"stealNs", out_whole(n->steal_ns)},
+    JSON_PUT(w, {"before", OUT_PROBE(&n->before)}, {"after", OUT_PROBE(&n->after)},
+             {"busyNs", out_whole(n->busy_ns)}, {"stealNs", out_whole(n->steal_ns)},
              {"cpuRunNs", out_if(ran, out_whole(n->cpu_run_ns))},
              {"cpuWaitNs", out_if(ran, out_whole(n->cpu_wait_ns))});
-    if (n->by_launcher) {
-        json_out_tree(w, "byLauncher", json_true());
-    }
+    json_out_tree(w, "byLauncher", n->by_launcher ? json_true() : NULL);
     json_out_close(w, '}');
 }
 
 static void put_summary(struct json_out *w, const struct summary *s)
 {
-    const bool is_own = s->source.rule == NULL; /* a log says no bytes, throttling or memory */
-    json_out_open(w, "summary", '{');
-    JSON_PUT(w, {"samples", out_whole((int64_t)s->samples)},
-             {"durationNs", out_whole(s->duration_ns)}, {"steps", out_whole(s->steps)});
-    json_out_open(w, "phaseNs", '{');
+    const struct summary_source *log = &s->source;
+    const bool is_own = log->rule == NULL; /* a log says no bytes, throttling or memory */
+    struct json_out_member phases[PHASE_COUNT + 1] = {0};
     for (int i = 0; i < PHASE_COUNT; i++) {
-        JSON_PUT(w, {phase_to_string((enum phase)i), out_whole(s->phase_ns[i])});
+        phases[i] =
+            (struct json_out_member){phase_to_string((enum phase)i), out_whole(s->phase_ns[i])};
     }
-    json_out_close(w, '}');
-    JSON_PUT(w, {"bytesTx", out_known(is_own, out_whole((int64_t)s->bytes_tx))},
-             {"bytesRx", out_known(is_own, out_whole((int64_t)s->bytes_rx))},
-             {"lossFirst", out_number(s->loss_first)}, {"lossLast", out_number(s->loss_last)},
-             {"throttledNs", out_known(is_own, out_whole(s->throttled_ns))},
-             {"throttledPeriods", out_known(is_own, out_whole((int64_t)s->throttled_periods))},
-             {"maxRssBytes", out_known(is_own, out_whole((int64_t)s->max_rss_bytes))},
-             {"environmentDigest", out_text(s->environment_digest)});
-    if (!is_own) {
-        put_source(w, &s->source);
-    }
+    json_out_open(w, "summary", '{');
+    JSON_PUT(
+        w, {"samples", out_whole((int64_t)s->samples)}, {"durationNs", out_whole(s->duration_ns)},
+        {"steps", out_whole(s->steps)}, {"phaseNs", out_object(phases)},
+        {"bytesTx", out_known(is_own, out_whole((int64_t)s->bytes_tx))},
+        {"bytesRx", out_known(is_own, out_whole((int64_t)s->bytes_rx))},
+        {"lossFirst", out_number(s->loss_first)}, {"lossLast", out_number(s->loss_last)},
+        {"throttledNs", out_known(is_own, out_whole(s->throttled_ns))},
+        {"throttledPeriods", out_known(is_own, out_whole((int64_t)s->throttled_periods))},
+        {"maxRssBytes", out_known(is_own, out_whole((int64_t)s->max_rss_bytes))},
+        {"environmentDigest", out_text(s->environment_digest)},
+        {"log", out_if(!is_own,
+                       OUT_OBJECT({"rule", out_text(log->rule)}, {"method", out_text(log->method)},
+                                  {"unit", out_text(summary_unit_names[log->unit])},
+                                  {"scope", out_text(log->is_job ? "job" : "replica")},
+                                  {"accuracyLast", out_number(log->accuracy_last)}))});
     if (noise_is_known(&s->noise)) {
         put_noise(w, &s->noise);
     }
     json_out_close(w, '}');
 }
 
-static void put_replica(struct json_out *w, const struct replica_row *row)
+static void put_replica(struct json_out *w, const struct replica_row *r)
 {
-    const struct figure throughput = replica_throughput(row);
-    const json_t *e = row->environment.facts;
+    const struct figure throughput = replica_throughput(r);
+    const json_t *e = r->environment.facts;
     json_out_open(w, NULL, '{');
-    JSON_PUT(w, {"role", out_text(role_to_string(row->id.role))},
-             {"index", out_whole(row->id.index)},
-             {"exitCode", out_known(row->exit_code >= 0, out_whole(row->exit_code))},
-             {"signal", out_known(row->signal != 0, out_whole(row->signal))},
-             {"failure", out_text(row->failure)});
-    json_out_open(w, "placement", '{'); /* where it ran, and on what */
-    JSON_PUT(w, {"node", out_text(row->environment.node)},
-             {"imageId", out_text(environment_text(e, "image_id"))},
-             {"cpuModel", out_text(environment_text(e, "cpu_model"))},
-             {"kernel", out_text(environment_text(e, "kernel"))},
-             {"cpuset", out_text(environment_text(e, "cpuset"))});
-    json_out_close(w, '}');
+    JSON_PUT(w, {"role", out_text(role_to_string(r->id.role))}, {"index", out_whole(r->id.index)},
+             {"exitCode", out_known(r->exit_code >= 0, out_whole(r->exit_code))},
+             {"signal", out_known(r->signal != 0, out_whole(r->signal))},
+             {"failure", out_text(r->failure)},
+             {"placement", /* where it ran, and on what */
+              OUT_OBJECT({"node", out_text(r->environment.node)},
+                         {"imageId", out_text(environment_text(e, "image_id"))},
+                         {"cpuModel", out_text(environment_text(e, "cpu_model"))},
+                         {"kernel", out_text(environment_text(e, "kernel"))},
+                         {"cpuset", out_text(environment_text(e, "cpuset"))})});
     put_figure(w, "throughput", &throughput);
-    if (row->summary != NULL) {
-        put_summary(w, row->summary);
+    if (r->summary != NULL) {
+        put_summary(w, r->summary);
     } else {
         JSON_PUT(w, {"summary", out_text(NULL)});
     }
-    if (row->reading != NULL) {
-        json_out_tree(w, "reading", json_incref(row->reading));
-    }
+    json_out_tree(w, "reading", json_incref(r->reading));
     json_out_close(w, '}');
 }
 
@@ -154,22 +133,20 @@ static json_t *lines_to_json(const char *text)
 static void put_trial_accuracy(struct json_out *w, const struct trial_result *t,
                                const struct spec *spec)
 {
-    if (spec->goal.kind != GOAL_NONE) {
-        json_out_open(w, "timeToAccuracy", '{');
-        JSON_PUT(
-            w, {"state", out_text(target_state_names[t->to_accuracy.state])},
-            {"seconds", out_number(t->to_accuracy.s)},
-            {spec->goal.kind == GOAL_LOSS ? "bestLoss" : "bestAccuracy",
-             out_number(t->to_accuracy.best)},
-            {"evaluationsEvery", out_known(t->evaluations_k > 0, out_whole(t->evaluations_k))});
-        json_out_close(w, '}');
-    }
-    if (spec->accuracy_after_s > 0) {
-        json_out_open(w, "accuracyAfterTime", '{');
-        JSON_PUT(w, {"accuracy", out_number(t->after.accuracy)},
-                 {"reason", out_text(after_state_whys[t->after.state])});
-        json_out_close(w, '}');
-    }
+    const struct time_to_accuracy *to = &t->to_accuracy;
+    JSON_PUT(w,
+             {"timeToAccuracy",
+              out_if(spec->goal.kind != GOAL_NONE,
+                     OUT_OBJECT({"state", out_text(target_state_names[to->state])},
+                                {"seconds", out_number(to->s)},
+                                {spec->goal.kind == GOAL_LOSS ? "bestLoss" : "bestAccuracy",
+                                 out_number(to->best)},
+                                {"evaluationsEvery",
+                                 out_known(t->evaluations_k > 0, out_whole(t->evaluations_k))}))},
+             {"accuracyAfterTime",
+              out_if(spec->accuracy_after_s > 0,
+                     OUT_OBJECT({"accuracy", out_number(t->after.accuracy)},
+                                {"reason", out_text(after_state_whys[t->after.state])}))});
 }
 
 /* But for the throughput, those that the definition asks for. */
@@ -228,15 +205,6 @@ static void put_baseline(struct json_out *w, const struct point_result *p)
     json_out_close(w, '}');
 }
 
-static void put_warmup(struct json_out *w, const struct point_result *p)
-{
-    const int64_t found = warmup_found(p->of, p);
-    json_out_open(w, "warmup", '{');
-    JSON_PUT(w, {"state", out_text(warmup_state_names[p->kept->warmup.state])},
-             {"found", out_known(found >= 0, out_whole(found))});
-    json_out_close(w, '}');
-}
-
 json_t *result_json_put_point(json_t *o, const struct result *r, const struct point *point)
 {
     return json_object_add(
@@ -283,6 +251,7 @@ static void put_point(struct json_out *w, const struct point_result *p)
 {
     const struct point *point = p->point;
     const struct spec *spec = p->of->def->spec;
+    const int64_t found = warmup_found(p->of, p);
     json_out_open(w, NULL, '{');
     JSON_PUT(w, {"point", out_whole(point->index)});
     json_out_all(w, result_json_put_point(json_object(), p->of, point));
@@ -293,8 +262,10 @@ static void put_point(struct json_out *w, const struct point_result *p)
     put_plain(w, "throughputMax", p->throughput_max, &p->throughput);
     put_figures(w, spec, p);
     put_baseline(w, p);
-    put_warmup(w, p);
-    JSON_PUT(w, {"trialsSucceeded", out_whole((int64_t)p->n_succeeded)});
+    JSON_PUT(w,
+             {"warmup", OUT_OBJECT({"state", out_text(warmup_state_names[p->kept->warmup.state])},
+                                   {"found", out_known(found >= 0, out_whole(found))})},
+             {"trialsSucceeded", out_whole((int64_t)p->n_succeeded)});
     json_out_open(w, "trials", '[');
     point_each_trial (t, p) {
         put_trial(w, t, spec);
