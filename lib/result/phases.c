@@ -2,6 +2,7 @@
 #include "result/phases.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "result/result.h"
@@ -93,47 +94,34 @@ const struct step_means *phases_of(const struct point_kept *kept, enum role role
     return array_find(kept->phases, kept->n_phases, it, it->role == role);
 }
 
-/* What the servers said, summed over the trials. */
-struct server_sums {
-    uint32_t n_trainers, n_servers;
-    double steps;   /* of a trainer, which may be some for each round of a server; 0: not known */
-    size_t *n;      /* trials, of each server */
-    double *busy_s; /* of each server */
-    double *late_s; /* of each server, for each trainer: how long the others waited for it there */
-};
-
-static void add_server(struct server_sums *sums, const struct replica_row *r)
+/* What one server worked, and how long the others waited there for each trainer (`late_s`, room for
+ * all), each by its mean over the trials, as the table shows them. `steps`: of a trainer, which may
+ * be some for each round of a server; 0: not known. */
+static void take_server(struct limit_facts *f, const struct point_result *p, uint32_t server,
+                        double steps, double *late_s)
 {
-    const struct summary *s = r->summary;
-    const uint32_t server = r->id.index, late = s->last.trainer;
-    const double steps = sums->steps > 0 ? sums->steps : s->steps;
-    if (server >= sums->n_servers) {
-        return;
-    }
-    sums->n[server]++;
-    sums->busy_s[server] += (double)server_work_ns(s) / 1e9 / steps;
-    if (late < sums->n_trainers) {
-        sums->late_s[(size_t)server * sums->n_trainers + late] +=
-            (double)s->last.wait_ns / 1e9 / steps;
-    }
-}
-
-/* The busiest server and the latest trainer, each by its mean over the trials, as
- * the table shows them. */
-static void find_worst(const struct server_sums *sums, struct limit_facts *f)
-{
-    for (uint32_t i = 0; i < sums->n_servers; i++) {
-        const double n = sums->n[i] > 0 ? (double)sums->n[i] : 1;
-        if (sums->busy_s[i] / n > f->server_busy_s) {
-            f->server_busy_s = sums->busy_s[i] / n;
-            f->server = i;
+    double busy_s = 0, n = 0;
+    memset(late_s, 0, f->n_trainers * sizeof(*late_s));
+    point_each_replica (r, p) {
+        if (r->id.role != ROLE_PSERVER || r->id.index != server || !says_phases(r)) {
+            continue;
         }
-        for (uint32_t k = 0; k < sums->n_trainers; k++) {
-            const double late_s = sums->late_s[(size_t)i * sums->n_trainers + k] / n;
-            if (late_s > f->late_s) {
-                f->late_s = late_s;
-                f->late_trainer = k;
-            }
+        const struct summary *s = r->summary;
+        const double rounds = steps > 0 ? steps : s->steps;
+        n++;
+        busy_s += (double)server_work_ns(s) / 1e9 / rounds;
+        if (s->last.trainer < f->n_trainers) {
+            late_s[s->last.trainer] += (double)s->last.wait_ns / 1e9 / rounds;
+        }
+    }
+    if (n > 0 && busy_s / n > f->server_busy_s) {
+        f->server_busy_s = busy_s / n;
+        f->server = server;
+    }
+    for (uint32_t k = 0; k < f->n_trainers && n > 0; k++) {
+        if (late_s[k] / n > f->late_s) {
+            f->late_s = late_s[k] / n;
+            f->late_trainer = k;
         }
     }
 }
@@ -149,16 +137,10 @@ static struct limit_facts limit_facts_of(const struct point_result *p)
         .step_s = m->step_ns / 1e9,
         .exposed_s = m->exposed_ns / 1e9,
     };
-    _cleanup_(freep) size_t *n = xnew_array(size_t, f.n_servers);
-    _cleanup_(freep) double *busy_s = xnew_array(double, f.n_servers);
-    _cleanup_(freep) double *late_s = xnew_array(double, (size_t)f.n_servers *f.n_trainers);
-    struct server_sums sums = {f.n_trainers, f.n_servers, m->steps, n, busy_s, late_s};
-    point_each_replica (r, p) {
-        if (says_phases(r) && r->id.role == ROLE_PSERVER) {
-            add_server(&sums, r);
-        }
+    _cleanup_(freep) double *late_s = xnew_array(double, f.n_trainers);
+    for (uint32_t i = 0; i < f.n_servers; i++) {
+        take_server(&f, p, i, m->steps, late_s);
     }
-    find_worst(&sums, &f);
     return f;
 }
 

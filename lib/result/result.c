@@ -6,26 +6,6 @@
 #include "base/str.h"
 #include "result/number.h"
 
-const struct replica_row *point_next_replica(const struct point_result *p,
-                                             const struct replica_row *it)
-{
-    bool is_next = it == NULL;
-    point_each_trial (t, p) {
-        const size_t n = t->phase == TRIAL_SUCCEEDED ? trial_count_replicas(t) : 0;
-        const struct replica_row *list = n == 0 ? NULL : t->row->replicas.items;
-        if (n > 0 && is_next) {
-            return list;
-        }
-        if (n > 0 && it >= list && it < list + n) {
-            is_next = it == &list[n - 1];
-            if (!is_next) {
-                return it + 1;
-            }
-        }
-    }
-    return NULL;
-}
-
 size_t trial_count_replicas(const struct trial_result *t)
 {
     return t->row == NULL ? 0 : t->row->replicas.len;

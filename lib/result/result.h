@@ -336,12 +336,11 @@ struct result {
          p++)
 #define point_each_trial(t, p)                                                                     \
     for (const struct trial_result *t = (p)->trials; t < (p)->trials + (p)->n_trials; t++)
-/* The replicas of the succeeded trials of a point that has them. */
+/* The replicas of the succeeded trials of a point that has them. No `break` leaves it. */
 #define point_each_replica(it, p)                                                                  \
-    for (const struct replica_row *it = point_next_replica(p, NULL); it != NULL;                   \
-         it = point_next_replica(p, it))
-const struct replica_row *point_next_replica(const struct point_result *p,
-                                             const struct replica_row *it);
+    point_each_trial (t_, p)                                                                       \
+        if (t_->phase == TRIAL_SUCCEEDED)                                                          \
+            trial_each_replica (it, t_)
 #define trial_each_replica(it, t)                                                                  \
     for (const struct replica_row *it = (t)->row == NULL ? NULL : (t)->row->replicas.items;        \
          it != NULL && it < (t)->row->replicas.items + (t)->row->replicas.len; it++)
