@@ -23,6 +23,11 @@ int str_index(const char *s, const char *const *list, size_t n);
 /* The same of a text that does not end after its len bytes. */
 int str_index_n(const char *s, size_t len, const char *const *list, size_t n);
 
+/* An enum and its names from one list: #define COLOURS(X) X(COLOUR_RED, "Red") X(COLOUR_BLUE, "Blue"),
+ * enum colour { COLOURS(ENUM_ID) }; and names[] = {COLOURS(ENUM_NAME)}. */
+#define ENUM_ID(id, name) id,
+#define ENUM_NAME(id, name) [id] = (name),
+
 /* FNV-1a: for names of what differs, not against attacks. */
 uint64_t str_hash(const char *data, size_t len);
 /* Edit distance with neighbour swaps (optimal string alignment); SIZE_MAX if a string is

@@ -9,24 +9,8 @@
 #include "base/mem.h"
 #include "compare/compare_parts.h"
 
-const char *const change_names[] = {
-    [CHANGE_SLOWER] = "Slower",
-    [CHANGE_FASTER] = "Faster",
-    [CHANGE_INCONCLUSIVE] = "Inconclusive",
-    [CHANGE_SPREAD_UNKNOWN] = "SpreadUnknown",
-    [CHANGE_USUAL] = "UsualSpread",
-    [CHANGE_NONE] = "NoneShown",
-    [CHANGE_TOO_FEW] = "TooFewTrials",
-    [CHANGE_NOT_MEASURED] = "NotMeasured",
-    [CHANGE_MACHINE_BUSY] = "MachineBusy",
-};
-
-const char *const margin_verdict_names[] = {
-    [MARGIN_NOT_ASKED] = "NotAsked",
-    [MARGIN_NOT_SLOWER] = "NotSlower",
-    [MARGIN_SLOWER] = "Slower",
-    [MARGIN_INCONCLUSIVE] = "Inconclusive",
-};
+const char *const change_names[] = {CHANGES(ENUM_NAME)};
+const char *const margin_verdict_names[] = {MARGIN_VERDICTS(ENUM_NAME)};
 
 void comparison_describe_side(const struct comparison *c, bool is_base, struct buf *out)
 {

@@ -10,6 +10,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/str.h"
 #include "base/vec.h"
 #include "result/result.h"
 #include "stats/paired.h"
@@ -19,30 +20,34 @@
 #define COMPARE_SEED 20181120
 
 /* What is said of a point, or of the whole. */
-enum change {
-    CHANGE_SLOWER,
-    CHANGE_FASTER,
-    CHANGE_INCONCLUSIVE,   /* a point: one of the two tests shows a change, the other does not */
-    CHANGE_SPREAD_UNKNOWN, /* the trials show a change; how far two runs of the same thing differ is
-                              not known */
-    CHANGE_USUAL,          /* the trials show a change, but runs of the base differ as much */
-    CHANGE_NONE,           /* none was shown; the interval says how large one may be */
-    CHANGE_TOO_FEW,        /* trials: none could have been shown, or nothing bounds it */
-    CHANGE_NOT_MEASURED,   /* a side has no throughput */
-    /* the history shows a change, and what other programs took may explain it */
-    CHANGE_MACHINE_BUSY,
-};
-#define CHANGE_COUNT 9
-extern const char *const change_names[CHANGE_COUNT]; /* "Slower", ... */
+#define CHANGES(X)                                                                                 \
+    X(CHANGE_SLOWER, "Slower")                                                                     \
+    X(CHANGE_FASTER, "Faster")                                                                     \
+    /* a point: one of the two tests shows a change, the other does not */                         \
+    X(CHANGE_INCONCLUSIVE, "Inconclusive")                                                         \
+    /* the trials show a change; how far two runs of the same thing differ is not known */         \
+    X(CHANGE_SPREAD_UNKNOWN, "SpreadUnknown")                                                      \
+    /* the trials show a change, but runs of the base differ as much */                            \
+    X(CHANGE_USUAL, "UsualSpread")                                                                 \
+    /* none was shown; the interval says how large one may be */                                   \
+    X(CHANGE_NONE, "NoneShown")                                                                    \
+    /* trials: none could have been shown, or nothing bounds it */                                 \
+    X(CHANGE_TOO_FEW, "TooFewTrials")                                                              \
+    X(CHANGE_NOT_MEASURED, "NotMeasured") /* a side has no throughput */                           \
+    /* the history shows a change, and what other programs took may explain it */                  \
+    X(CHANGE_MACHINE_BUSY, "MachineBusy")
+enum change { CHANGES(ENUM_ID) };
+#define CHANGE_COUNT (CHANGE_MACHINE_BUSY + 1)
+extern const char *const change_names[CHANGE_COUNT];
 
 /* Of one run by an axis: is the candidate shown not to be slower than a margin? */
-enum margin_verdict {
-    MARGIN_NOT_ASKED,
-    MARGIN_NOT_SLOWER,   /* its one-sided 95% limit is above the margin */
-    MARGIN_SLOWER,       /* shown to be slower than the margin */
-    MARGIN_INCONCLUSIVE, /* neither */
-};
-extern const char *const margin_verdict_names[]; /* "NotSlower", ... */
+#define MARGIN_VERDICTS(X)                                                                         \
+    X(MARGIN_NOT_ASKED, "NotAsked")                                                                \
+    X(MARGIN_NOT_SLOWER, "NotSlower") /* its one-sided 95% limit is above the margin */            \
+    X(MARGIN_SLOWER, "Slower")        /* shown to be slower than the margin */                     \
+    X(MARGIN_INCONCLUSIVE, "Inconclusive")
+enum margin_verdict { MARGIN_VERDICTS(ENUM_ID) };
+extern const char *const margin_verdict_names[];
 
 /* Of two runs: what remains of a difference once the speed that other programs took is given back
  * (compare_parts.h). */

@@ -4,16 +4,8 @@
 #include "base/mem.h"
 #include "compare/compare_parts.h"
 
-const char *const gate_verdict_names[] = {
-    [GATE_RUN_FAILED] = "RunFailed",      [GATE_THRESHOLD] = "Threshold", [GATE_SLOWER] = "Slower",
-    [GATE_INCONCLUSIVE] = "Inconclusive", [GATE_PASSED] = "Passed",
-};
-const char *const gate_outcome_names[] = {
-    [GATE_CHECK_PASSED] = "Passed",
-    [GATE_CHECK_FAILED] = "Failed",
-    [GATE_CHECK_UNKNOWN] = "Unknown",
-    [GATE_CHECK_SKIPPED] = "Skipped",
-};
+const char *const gate_verdict_names[] = {GATE_VERDICTS(ENUM_NAME)};
+const char *const gate_outcome_names[] = {GATE_OUTCOMES(ENUM_NAME)};
 
 /* ---- the checks ---- */
 

@@ -10,24 +10,24 @@
 #include "compare/comparison.h"
 #include "result/result.h"
 
-/* The first that holds is the verdict. */
-enum gate_verdict {
-    GATE_RUN_FAILED,
-    /* one is missed, or could not be judged; or nothing was judged but the run */
-    GATE_THRESHOLD,
-    GATE_SLOWER,
-    GATE_INCONCLUSIVE,
-    GATE_PASSED,
-};
-extern const char *const gate_verdict_names[]; /* "RunFailed", ... */
+/* The first that holds is the verdict. Of a threshold: one is missed, or could not be judged; or
+ * nothing was judged but the run. */
+#define GATE_VERDICTS(X)                                                                           \
+    X(GATE_RUN_FAILED, "RunFailed")                                                                \
+    X(GATE_THRESHOLD, "Threshold")                                                                 \
+    X(GATE_SLOWER, "Slower")                                                                       \
+    X(GATE_INCONCLUSIVE, "Inconclusive")                                                           \
+    X(GATE_PASSED, "Passed")
+enum gate_verdict { GATE_VERDICTS(ENUM_ID) };
+extern const char *const gate_verdict_names[];
 
-enum gate_outcome {
-    GATE_CHECK_PASSED,
-    GATE_CHECK_FAILED,
-    GATE_CHECK_UNKNOWN,
-    GATE_CHECK_SKIPPED, /* the run has no point of it, so nothing was judged */
-};
-extern const char *const gate_outcome_names[]; /* "Passed", ... */
+#define GATE_OUTCOMES(X)                                                                           \
+    X(GATE_CHECK_PASSED, "Passed")                                                                 \
+    X(GATE_CHECK_FAILED, "Failed")                                                                 \
+    X(GATE_CHECK_UNKNOWN, "Unknown")                                                               \
+    X(GATE_CHECK_SKIPPED, "Skipped") /* the run has no point of it, so nothing was judged */
+enum gate_outcome { GATE_OUTCOMES(ENUM_ID) };
+extern const char *const gate_outcome_names[];
 
 enum gate_kind {
     GATE_OF_RUN,        /* every trial of every point gave a number */

@@ -12,11 +12,7 @@
 #define RELAXED 0.25 /* a server that works so much of a step is not */
 #define USED_UP 0.8  /* more than that no server can work */
 
-const char *const limit_kind_names[] = {
-    [LIMIT_UNKNOWN] = "Unknown",        [LIMIT_COMPUTE] = "Compute",
-    [LIMIT_STRAGGLER] = "Straggler",    [LIMIT_SERVER_CPU] = "ServerCpu",
-    [LIMIT_SERVER_LINK] = "ServerLink", [LIMIT_TRAINER_LINK] = "TrainerLink",
-};
+const char *const limit_kind_names[] = {LIMIT_KINDS(ENUM_NAME)};
 
 static bool says_phases(const struct replica_row *r)
 {

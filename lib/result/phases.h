@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/str.h"
 #include "core/record.h"
 
 struct point_kept;
@@ -30,15 +31,16 @@ const struct step_means *phases_of_leading(const struct point_result *p);
 /* Is the phase the trainer's own, and not of the exchange? */
 bool phase_is_own(enum phase phase);
 
-enum limit_kind {
-    LIMIT_UNKNOWN,      /* the replicas say no phases, or nothing is exchanged */
-    LIMIT_COMPUTE,      /* under a tenth of a step is exposed exchange */
-    LIMIT_STRAGGLER,    /* the others wait for one trainer */
-    LIMIT_SERVER_CPU,   /* the busiest server works for half of a step or more */
-    LIMIT_SERVER_LINK,  /* neither, and a server's link carries more than a trainer's */
-    LIMIT_TRAINER_LINK, /* neither, and it does not */
-};
-extern const char *const limit_kind_names[]; /* "Compute", ... */
+#define LIMIT_KINDS(X)                                                                             \
+    X(LIMIT_UNKNOWN, "Unknown")      /* replicas report no phases, or nothing is exchanged */      \
+    X(LIMIT_COMPUTE, "Compute")      /* under a tenth of a step is exposed exchange */             \
+    X(LIMIT_STRAGGLER, "Straggler")  /* the others wait for one trainer */                         \
+    X(LIMIT_SERVER_CPU, "ServerCpu") /* the busiest server works for half of a step or more */     \
+    /* neither, and a server's link carries more than a trainer's */                               \
+    X(LIMIT_SERVER_LINK, "ServerLink")                                                             \
+    X(LIMIT_TRAINER_LINK, "TrainerLink") /* neither, and it does not */
+enum limit_kind { LIMIT_KINDS(ENUM_ID) };
+extern const char *const limit_kind_names[];
 
 /* What the rule needs to know, a step each; times are means over the trials, a server's and a late
  * trainer's, too. */

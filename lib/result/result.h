@@ -92,12 +92,13 @@ struct point_metric {
 };
 
 /* Where the step times of a point settle (warmup.h). */
-enum warmup_state {
-    WARMUP_UNKNOWN, /* fewer than 3 trials with 6 stored step times each */
-    WARMUP_ENOUGH,  /* the measured steps have no change */
-    WARMUP_SHORT,   /* the last change comes in the first half of them */
-    WARMUP_NEVER,   /* it comes later: a longer warm-up would leave too little */
-};
+#define WARMUP_STATES(X)                                                                           \
+    X(WARMUP_UNKNOWN, "Unknown") /* fewer than 3 trials with 6 stored step times each */           \
+    X(WARMUP_ENOUGH, "Enough")   /* the measured steps have no change */                           \
+    X(WARMUP_SHORT, "Short")     /* the last change comes in the first half of them */             \
+    X(WARMUP_NEVER, "Never")     /* it comes later: a longer warm-up would leave too little */
+enum warmup_state { WARMUP_STATES(ENUM_ID) };
+extern const char *const warmup_state_names[]; /* in warmup.c */
 struct warmup {
     enum warmup_state state;
     size_t steps;  /* measured ones before the last change; 0 if none exists */
@@ -275,7 +276,7 @@ struct curves {
     X(ONE_WITNESS, "OneWitness", NULL)                                                             \
     X(SPLIT_NODE, "SplitNode", lint_split_nodes)
 #define WARNING_CODE(code, ...) WARNING_##code,
-enum warning_code { WARNINGS(WARNING_CODE) WARNING_COUNT };
+enum warning_code { WARNINGS(WARNING_CODE) };
 #undef WARNING_CODE
 extern const char *const warning_code_names[]; /* in lint.c */
 struct warning {

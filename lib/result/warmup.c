@@ -10,12 +10,7 @@
 #define WARMUP_TEST_ALPHA 0.01
 #define WARMUP_TEST_MIN_CHANGE 0.02
 
-const char *const warmup_state_names[] = {
-    [WARMUP_UNKNOWN] = "Unknown",
-    [WARMUP_ENOUGH] = "Enough",
-    [WARMUP_SHORT] = "Short",
-    [WARMUP_NEVER] = "Never",
-};
+const char *const warmup_state_names[] = {WARMUP_STATES(ENUM_NAME)};
 
 /* Its trials whose steps are stored alike, as those of one definition are. */
 static size_t gather(const struct point_result *p, const double **ret_trials, size_t *ret_n_entries,

@@ -5,7 +5,6 @@
 
 #include "result/result.h"
 
-extern const char *const warmup_state_names[]; /* "Unknown", "Enough", ... */
 /* Fills p->kept->warmup, by warmup_test.h: a change is chance in at most 1% of all
  * runs, and 2% or more. */
 void warmup_find(const struct result *r, struct point_result *p);
