@@ -35,36 +35,30 @@ __attribute__((format(printf, 3, 4))) static void warn(struct result *r, enum wa
     *vec_push(&r->warnings) = w;
 }
 
-/* A list of points, and the same as text: "point 3", "points 0, 1 and 2", "points 0, 1, 2, 3, 4 and
- * 7 more". */
-struct point_list {
-    size_t n;
-    uint32_t first[MAX_NAMED];
-    char text[128];
-};
+typedef bool point_holds_fn(const struct point_result *p);
 
-static void list_add_if(struct point_list *l, bool is_in, uint32_t point)
+/* The points for which it holds, of the first n: "point 3", "points 0, 1 and 2", "points 0, 1, 2, 3,
+ * 4 and 7 more". Owned; NULL: none. */
+static char *points_that(const struct result *r, uint32_t n, point_holds_fn *holds)
 {
-    if (is_in && l->n < MAX_NAMED) {
-        l->first[l->n] = point;
+    struct buf text = BUF_INIT;
+    const size_t all = array_sum(r->points, n, p, (size_t)holds(p));
+    size_t named = 0;
+    if (all == 0) {
+        return NULL;
     }
-    l->n += is_in;
-}
-
-/* Borrowed from the list. */
-static const char *list_text(struct point_list *l)
-{
-    _cleanup_(buf_done) struct buf text = BUF_INIT;
-    buf_puts(&text, l->n == 1 ? "point " : "points ");
-    for (size_t i = 0; i < l->n && i < MAX_NAMED; i++) {
-        const char *before = i == 0 ? "" : i + 1 == l->n ? " and " : ", ";
-        buf_printf(&text, "%s%u", before, l->first[i]);
+    buf_puts(&text, all == 1 ? "point " : "points ");
+    for (uint32_t i = 0; i < n && named < MAX_NAMED; i++) {
+        if (holds(&r->points[i])) {
+            const char *before = named == 0 ? "" : named + 1 == all ? " and " : ", ";
+            buf_printf(&text, "%s%u", before, i);
+            named++;
+        }
     }
-    if (l->n > MAX_NAMED) {
-        buf_printf(&text, " and %zu more", l->n - MAX_NAMED);
+    if (all > MAX_NAMED) {
+        buf_printf(&text, " and %zu more", all - MAX_NAMED);
     }
-    text_put(l->text, sizeof(l->text), "%s", buf_cstr(&text));
-    return l->text;
+    return buf_take(&text);
 }
 
 static void lint_rehearsal(struct result *r)
@@ -114,15 +108,16 @@ static void lint_imported(struct result *r)
     }
 }
 
+static bool has_one_trial(const struct point_result *p)
+{
+    return p->n_succeeded == 1;
+}
+
 static void lint_one_trial(struct result *r)
 {
-    struct point_list points = {0};
-    result_each_point (p, r) {
-        list_add_if(&points, p->n_succeeded == 1, p->point->index);
-    }
-    if (points.n > 0) {
-        warn(r, WARNING_ONE_TRIAL, "only one trial at %s: the spread is unknown",
-             list_text(&points));
+    _cleanup_(freep) char *points = points_that(r, r->def->matrix.n_points, has_one_trial);
+    if (points != NULL) {
+        warn(r, WARNING_ONE_TRIAL, "only one trial at %s: the spread is unknown", points);
     }
 }
 
@@ -133,22 +128,28 @@ static bool reads_logs(const struct result *r)
                    system->log != NULL && system->log->format != LOG_RULE_MLPERF);
 }
 
+static const struct estimate *efficiency_of(const struct point_result *p)
+{
+    return &point_figure(p, FIGURE_EFFICIENCY)->estimate;
+}
+
+static bool is_above_one(const struct point_result *p)
+{
+    const struct estimate *e = efficiency_of(p);
+    return e->known && (e->has_interval ? e->low > 1 : e->value > LUCKY_EFFICIENCY);
+}
+
 static void lint_efficiency(struct result *r)
 {
-    struct point_list points = {0};
-    bool is_certain = true;
-    result_each_swept (p, r) {
-        const struct estimate *e = &point_figure(p, FIGURE_EFFICIENCY)->estimate;
-        const bool is_above = e->has_interval ? e->low > 1 : e->value > LUCKY_EFFICIENCY;
-        is_certain = is_certain && (e->has_interval || !is_above);
-        list_add_if(&points, e->known && is_above, p->point->index);
-    }
-    if (points.n > 0) {
+    const uint32_t n = r->def->matrix.n_swept;
+    _cleanup_(freep) char *points = points_that(r, n, is_above_one);
+    if (points != NULL) {
+        const bool is_certain =
+            array_all(r->points, n, p, !is_above_one(p) || efficiency_of(p)->has_interval);
         warn(r, WARNING_EFFICIENCY_ABOVE_ONE,
              "efficiency is %s above 1 at %s: point and baseline differ in more than their number "
              "of %s%s",
-             is_certain ? "significantly" : "far", list_text(&points),
-             matrix_size_words(&r->def->matrix).many,
+             is_certain ? "significantly" : "far", points, matrix_size_words(&r->def->matrix).many,
              reads_logs(r) ? "; a log whose lines have the rate of the whole job needs 'scope: "
                              "Job' in its rule, and a program that divides its batch among its "
                              "workers 'batchScope: Job'"
@@ -272,48 +273,44 @@ static void lint_hardware(struct result *r)
     }
 }
 
-/* Points whose steps settle, and how late the last of them does. */
-struct unsettled {
-    struct point_list points;
-    size_t steps; /* measured ones before the last point's last change */
-    double change;
-};
-
-static void unsettled_add(struct unsettled *u, uint32_t point, size_t steps, double change)
+/* Such a point has a warning that says when, even if its steps also fall. */
+static bool settles_late(const struct point_result *p)
 {
-    list_add_if(&u->points, true, point);
-    if (steps > u->steps) {
-        u->steps = steps;
-        u->change = change;
-    }
+    return p->kept->warmup.state == WARMUP_SHORT;
 }
 
-static void warn_late(struct result *r, struct unsettled *late)
+static bool falls(const struct point_result *p)
 {
-    const long long warmup = r->def->spec->warmup_steps, steps = warmup + (long long)late->steps;
-    if (late->points.n > 0) {
-        warn(r, WARNING_SHORT_WARMUP,
-             "warm-up of %lld steps is too short at %s: times settle after step %lld (%.0f%% %s "
-             "before); raise measure.warmupSteps to %lld%s",
-             warmup, list_text(&late->points), steps, 100 * fabs(expm1(late->change)),
-             late->change > 0 ? "slower" : "faster", steps,
-             reads_logs(r) ? ", or skip in a log rule whose lines have no number" : "");
-    }
+    return !settles_late(p) && p->kept->p_of_fall <= FALL_ALPHA;
 }
 
-static void warn_never(struct result *r, struct unsettled *never)
+static bool never_settles(const struct point_result *p)
 {
-    if (never->points.n > 0) {
-        warn(r, WARNING_NO_STEADY_STATE,
-             "no steady state at %s: times still change after measured step %zu (%.0f%% %s "
-             "before), too late for a warm-up; measure more steps, or find what changes",
-             list_text(&never->points), never->steps, 100 * fabs(expm1(never->change)),
-             never->change > 0 ? "slower" : "faster");
-    }
+    return p->kept->warmup.state == WARMUP_NEVER && !falls(p);
 }
 
-/* A point that settles in the first half of its steps has a warning that says when, even if its
- * steps also fall. */
+/* The latest change of the points for which it holds. */
+static const struct warmup *latest(const struct result *r, point_holds_fn *holds)
+{
+    const struct warmup *last = NULL;
+    result_each_point (p, r) {
+        if (holds(p) && (last == NULL || p->kept->warmup.steps > last->steps)) {
+            last = &p->kept->warmup;
+        }
+    }
+    return last;
+}
+
+static double percent_before(const struct warmup *w)
+{
+    return 100 * fabs(expm1(w->change));
+}
+
+static const char *word_before(const struct warmup *w)
+{
+    return w->change > 0 ? "slower" : "faster";
+}
+
 static void lint_steady_state(struct result *r)
 {
     const uint32_t n = r->def->matrix.n_points;
@@ -322,27 +319,34 @@ static void lint_steady_state(struct result *r)
         p[i] = r->points[i].kept->p_of_fall;
     }
     significance_adjust(p, n, p);
-    struct point_list falling = {0};
-    struct unsettled late = {0}, never = {0};
     for (uint32_t i = 0; i < n; i++) {
-        const struct warmup *w = &r->points[i].kept->warmup;
-        if (w->state == WARMUP_SHORT) {
-            unsettled_add(&late, i, w->steps, w->change);
-        } else if (p[i] <= FALL_ALPHA) {
-            list_add_if(&falling, true, i);
-        } else if (w->state == WARMUP_NEVER) {
-            unsettled_add(&never, i, w->steps, w->change);
-        }
+        r->points[i].kept->p_of_fall = p[i];
     }
-    warn_late(r, &late);
-    if (falling.n > 0) {
+    _cleanup_(freep) char *late = points_that(r, n, settles_late);
+    _cleanup_(freep) char *falling = points_that(r, n, falls);
+    _cleanup_(freep) char *never = points_that(r, n, never_settles);
+    const char *skip = reads_logs(r) ? ", or skip in a log rule whose lines have no number" : "";
+    if (late != NULL) {
+        const struct warmup *w = latest(r, settles_late);
+        const long long warmup = r->def->spec->warmup_steps, steps = warmup + (long long)w->steps;
+        warn(r, WARNING_SHORT_WARMUP,
+             "warm-up of %lld steps is too short at %s: times settle after step %lld (%.0f%% %s "
+             "before); raise measure.warmupSteps to %lld%s",
+             warmup, late, steps, percent_before(w), word_before(w), steps, skip);
+    }
+    if (falling != NULL) {
         warn(r, WARNING_NO_STEADY_STATE,
-             "no steady state at %s: later steps are faster by %d%% or more; raise %s",
-             list_text(&falling), (int)lrint(100 * WARMUP_FALL_MIN),
-             reads_logs(r) ? "measure.warmupSteps, or skip in a log rule whose lines have no number"
-                           : "measure.warmupSteps");
+             "no steady state at %s: later steps are faster by %d%% or more; raise "
+             "measure.warmupSteps%s",
+             falling, (int)lrint(100 * WARMUP_FALL_MIN), skip);
     }
-    warn_never(r, &never);
+    if (never != NULL) {
+        const struct warmup *w = latest(r, never_settles);
+        warn(r, WARNING_NO_STEADY_STATE,
+             "no steady state at %s: times still change after measured step %zu (%.0f%% %s "
+             "before), too late for a warm-up; measure more steps, or find what changes",
+             never, w->steps, percent_before(w), word_before(w));
+    }
 }
 
 /* Steps follow one another in the measured time, so together they cannot take longer. */

@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/parse.h"
 
@@ -12,17 +13,11 @@
 static int rounded_exponent(double value)
 {
     char text[32];
+    int64_t exponent = 0;
     (void)snprintf(text, sizeof(text), "%.*e", SIGNIFICANT - 1, value);
-    int exponent = 0;
-    const char *digits = text;
-    while (*digits != 'e') {
-        digits++;
-    }
-    const int sign = digits[1] == '-' ? -1 : 1;
-    for (digits += 2; *digits != '\0'; digits++) {
-        exponent = 10 * exponent + (*digits - '0');
-    }
-    return sign * exponent;
+    const char *at = strchr(text, 'e') + 1;
+    (void)parse_i64(at + (*at == '+'), &exponent); /* snprintf wrote it */
+    return (int)exponent;
 }
 
 void number_format(double value, struct buf *out)

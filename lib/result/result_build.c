@@ -403,38 +403,31 @@ struct result *result_build(const struct run_def *def, enum run_phase phase,
     return r;
 }
 
-static void free_systems(struct result *r)
-{
-    for (size_t i = 0; r->systems != NULL && i < r->def->spec->systems.len; i++) {
-        free(r->systems[i].rule);
-        free(r->systems[i].method);
-    }
-    free(r->systems);
-    r->systems = NULL;
-}
-
-/* All that comparisons do not need of points. */
-static void free_kept(struct result *r)
-{
-    for (uint32_t i = 0; r->kept != NULL && i < r->def->matrix.n_points; i++) {
-        free(r->kept[i].doubt);
-        free(r->kept[i].phases);
-        vec_done(&r->kept[i].evaluations);
-    }
-    free(r->kept);
-    free(r->collected);
-    r->kept = NULL;
-    r->collected = NULL;
-}
-
 static void warning_done(struct warning *w)
 {
     free(w->message);
 }
 
+static void kept_done(struct point_kept *kept)
+{
+    free(kept->doubt);
+    free(kept->phases);
+    vec_done(&kept->evaluations);
+}
+
+static void system_done(struct system_result *s)
+{
+    free(s->rule);
+    free(s->method);
+}
+
 void result_forget_replicas(struct result *r)
 {
-    free_systems(r); /* they are made of replicas */
+    const uint32_t n_points = r->kept == NULL ? 0 : r->def->matrix.n_points;
+    free_each(r->systems, r->systems == NULL ? 0 : r->def->spec->systems.len, system_done);
+    free_each(r->kept, n_points, kept_done);
+    free(r->collected);
+    r->collected = NULL;
     vec_done_each(&r->nodes, node_result_done);
     vec_done(&r->lines.list);
     vec_done_each(&r->hardware, hardware_done);
@@ -450,7 +443,6 @@ void result_forget_replicas(struct result *r)
         }
         p->kept = NULL;
     }
-    free_kept(r);
 }
 
 void result_forget_trials(struct result *r)

@@ -136,50 +136,40 @@ static const char *accelerator_of(const struct trial_result *t, enum role leadin
 }
 
 /* Of a replica that trains on CPUs: the peak is that of a core, as a probe measured it, times
- * the threads. Only a program that says its threads has one, and none that is emulated. */
-static void put_cpu_utilization(struct trial_result *t, const struct trial_terms *terms,
-                                enum summary_unit unit)
+ * the threads. NaN: unknown, as of a program that does not say its threads and one that is emulated.
+ * Fills the operations for a sample, if the definition does not have them. */
+static double cpu_peak(const struct trial_result *t, const struct trial_terms *terms,
+                       enum summary_unit unit, double *flops)
 {
     const struct replica_row *r = trial_prober(t);
+    const json_t *facts = r == NULL ? NULL : r->environment.facts;
     if (r == NULL || terms->precision != PRECISION_FP32 ||
-        accelerator_of(t, terms->leading) != NULL ||
-        environment_text(r->environment.facts, "compute") != NULL) {
-        return;
+        accelerator_of(t, terms->leading) != NULL || environment_text(facts, "compute") != NULL) {
+        return NAN;
     }
     const struct noise *n = &r->summary->noise;
     const double core = fmax((double)n->before.flops_per_s, (double)n->after.flops_per_s);
-    const double peak = core / 1e12 * environment_number(r->environment.facts, "threads");
-    double flops = flops_of_unit(&terms->flops, unit);
-    if (isnan(flops) && unit == UNIT_SAMPLES) {
-        flops = environment_number(r->environment.facts, "flops_per_sample");
+    if (isnan(*flops) && unit == UNIT_SAMPLES) {
+        *flops = environment_number(facts, "flops_per_sample");
     }
-    const double tflops = t->throughput * flops / terms->n_leading / 1e12;
-    if (peak > 0 && !isnan(tflops)) {
-        metrics_set(&t->metrics, "tflops", tflops);
-        metrics_set(&t->metrics, "mfu", tflops / peak);
-        metrics_set(&t->metrics, FLOPS_CPU_PEAK, peak);
-    }
+    return core / 1e12 * environment_number(facts, "threads");
 }
 
+/* What is not known is NaN, and not set. On CPUs all of it is, or nothing. */
 static void put_utilization(struct trial_result *t, const struct trial_terms *terms)
 {
     const int unit = str_index(t->unit, result_units, SUMMARY_UNIT_COUNT);
-    const double flops = flops_of_unit(&terms->flops, (enum summary_unit)unit);
-    if (terms->devices == 0) {
-        put_cpu_utilization(t, terms, (enum summary_unit)unit);
-    } else { /* what is not known is NaN, and not set */
-        const double tflops = t->throughput * flops / terms->devices / 1e12;
-        const char *device = accelerator_of(t, terms->leading);
+    const bool on_cpus = terms->devices == 0;
+    double flops = flops_of_unit(&terms->flops, (enum summary_unit)unit);
+    const double peak = on_cpus ? cpu_peak(t, terms, (enum summary_unit)unit, &flops)
+                                : flops_peak(accelerator_of(t, terms->leading), terms->precision);
+    const uint32_t n = on_cpus ? terms->n_leading : terms->devices;
+    const double tflops = t->throughput * flops / n / 1e12;
+    if (!on_cpus || (peak > 0 && !isnan(tflops))) {
         metrics_set(&t->metrics, "tflops", tflops);
-        metrics_set(&t->metrics, "mfu", tflops / flops_peak(device, terms->precision));
+        metrics_set(&t->metrics, "mfu", tflops / peak);
+        metrics_set(&t->metrics, FLOPS_CPU_PEAK, on_cpus ? peak : NAN);
     }
-}
-
-/* Why this trainer or worker has no throughput; r is NULL if it left nothing. */
-static char *missing_numbers(enum role role, uint32_t index, const struct replica_row *r)
-{
-    _cleanup_(freep) char *why = summary_explain(r == NULL ? NULL : r->summary);
-    return xasprintf("%s/%u %s", role_to_string(role), index, why);
 }
 
 /* Some trainers say the job's throughput (log rules of scope Job): X is the mean of what they say,
@@ -207,30 +197,23 @@ static bool take_job_figures(struct trial_result *t)
  * numbers, there is no X. */
 static void sum_trainers(struct trial_result *t, const struct trial_terms *terms)
 {
-    const enum role role = terms->leading;
-    const uint32_t n_trainers = terms->n_leading;
-    _cleanup_(freep) const struct replica_row **trainers =
-        xnew_array(const struct replica_row *, n_trainers);
-    trial_each_replica (r, t) {
-        if (r->id.role == role && r->id.index < n_trainers) {
-            trainers[r->id.index] = r;
-        }
-    }
+    const char *role = role_to_string(terms->leading);
     double sum = 0;
     if (take_job_figures(t)) {
         return;
     }
-    for (uint32_t i = 0; i < n_trainers; i++) {
-        if (trainers[i] == NULL || !replica_is_rated(trainers[i])) {
-            t->phase = TRIAL_METRICS_UNAVAILABLE;
-            t->error = missing_numbers(role, i, trainers[i]);
+    t->phase = TRIAL_METRICS_UNAVAILABLE;
+    for (uint32_t i = 0; i < terms->n_leading; i++) {
+        const struct replica_row *r = attempt_row_find_replica(t->row, (int)terms->leading, i);
+        if (r == NULL || !replica_is_rated(r)) {
+            _cleanup_(freep) char *why = summary_explain(r == NULL ? NULL : r->summary);
+            t->error = xasprintf("%s/%u %s", role, i, why);
             return;
         }
-        const struct figure f = replica_throughput(trainers[i]);
+        const struct figure f = replica_throughput(r);
         if (i > 0 && f.unit != t->unit) {
-            t->phase = TRIAL_METRICS_UNAVAILABLE;
-            t->error = xasprintf("%s/0 has %s and %s/%u %s, which do not add up",
-                                 role_to_string(role), t->unit, role_to_string(role), i, f.unit);
+            t->error = xasprintf("%s/0 has %s and %s/%u %s, which do not add up", role, t->unit,
+                                 role, i, f.unit);
             return;
         }
         sum += f.estimate.value;
