@@ -28,10 +28,8 @@ static struct sample logs_of(const struct point_result *p, double **values)
 {
     *values = xnew_array(double, p->n_succeeded);
     size_t n = 0;
-    for (size_t i = 0; i < p->n_trials; i++) {
-        if (p->trials[i].phase == TRIAL_SUCCEEDED) {
-            (*values)[n++] = log(p->trials[i].throughput);
-        }
+    point_each_success (t, p) {
+        (*values)[n++] = log(t->throughput);
     }
     return (struct sample){*values, n};
 }
@@ -173,8 +171,6 @@ static void count_repeats(struct comparison *c)
         if (compare_is_measured(p) && significance_least(n_a, n_b) > COMPARE_ALPHA) {
             c->repeats_for_one = significance_values_needed(1, COMPARE_ALPHA);
         }
-    }
-    vec_each (const struct compared_point, p, &c->points) {
         if (compare_is_measured(p) && is_blind(c, p)) {
             c->repeats_for_all = significance_values_needed(c->n_measured, COMPARE_ALPHA);
         }

@@ -57,12 +57,10 @@ struct means {
 static struct means means_of(const struct point_result *p)
 {
     double sum = 0, lost = 0, n = 0;
-    for (size_t i = 0; i < p->n_trials; i++) {
-        if (p->trials[i].phase == TRIAL_SUCCEEDED) {
-            sum += log(p->trials[i].throughput);
-            lost -= log1p(-p->trials[i].others_share); /* NaN stays */
-            n++;
-        }
+    point_each_success (t, p) {
+        sum += log(t->throughput);
+        lost -= log1p(-t->others_share); /* NaN stays */
+        n++;
     }
     return n > 0 ? (struct means){{sum / n, sum / n + lost / n}} : (struct means){{NAN, NAN}};
 }

@@ -20,37 +20,18 @@ static enum gate_outcome summarize_run(const struct result *r)
     return is_whole && r->phase == RUN_SUCCEEDED ? GATE_CHECK_PASSED : GATE_CHECK_FAILED;
 }
 
-static enum gate_outcome judge_threshold(const struct threshold_result *t)
+static enum gate_outcome outcome_of(bool has_failed, bool has_passed)
 {
-    return t->verdict == THRESHOLD_PASSED   ? GATE_CHECK_PASSED
-           : t->verdict == THRESHOLD_FAILED ? GATE_CHECK_FAILED
-                                            : GATE_CHECK_UNKNOWN;
+    return has_failed ? GATE_CHECK_FAILED : has_passed ? GATE_CHECK_PASSED : GATE_CHECK_UNKNOWN;
 }
 
-static enum gate_outcome judge_margin(enum margin_verdict margin)
+static enum gate_outcome judge(enum margin_verdict margin, enum change change)
 {
-    return margin == MARGIN_NOT_SLOWER ? GATE_CHECK_PASSED
-           : margin == MARGIN_SLOWER   ? GATE_CHECK_FAILED
-                                       : GATE_CHECK_UNKNOWN;
-}
-
-static enum gate_outcome judge_change(enum change change)
-{
-    switch (change) {
-    case CHANGE_SLOWER:
-        return GATE_CHECK_FAILED;
-    case CHANGE_FASTER:
-    case CHANGE_NONE:
-    case CHANGE_USUAL:
-        return GATE_CHECK_PASSED;
-    case CHANGE_INCONCLUSIVE:
-    case CHANGE_SPREAD_UNKNOWN:
-    case CHANGE_TOO_FEW:
-    case CHANGE_NOT_MEASURED:
-    case CHANGE_MACHINE_BUSY:
-        break;
-    }
-    return GATE_CHECK_UNKNOWN;
+    return margin != MARGIN_NOT_ASKED
+               ? outcome_of(margin == MARGIN_SLOWER, margin == MARGIN_NOT_SLOWER)
+               : outcome_of(change == CHANGE_SLOWER, change == CHANGE_FASTER ||
+                                                         change == CHANGE_NONE ||
+                                                         change == CHANGE_USUAL);
 }
 
 static void add(struct gate *g, struct gate_check check)
@@ -61,38 +42,25 @@ static void add(struct gate *g, struct gate_check check)
 static void add_comparison(struct gate *g)
 {
     const struct comparison *c = g->comparison;
-    const bool by_margin = c->margin != MARGIN_NOT_ASKED;
     vec_each (const struct compared_point, p, &c->points) {
-        add(g, (struct gate_check){.kind = GATE_OF_POINT,
-                                   .outcome = by_margin ? judge_margin(p->margin)
-                                                        : judge_change(p->change),
-                                   .point = p});
+        add(g, (struct gate_check){
+                   .kind = GATE_OF_POINT, .outcome = judge(p->margin, p->change), .point = p});
     }
     vec_each (const struct point_result *, p, &c->only_base) {
         add(g, (struct gate_check){
                    .kind = GATE_OF_MISSING, .outcome = GATE_CHECK_UNKNOWN, .missing = *p});
     }
-    add(g, (struct gate_check){.kind = GATE_OF_COMPARISON,
-                               .outcome =
-                                   by_margin ? judge_margin(c->margin) : judge_change(c->change)});
+    add(g, (struct gate_check){.kind = GATE_OF_COMPARISON, .outcome = judge(c->margin, c->change)});
 }
 
 static enum gate_verdict verdict_of(const struct gate_check *check)
 {
-    if (check->outcome == GATE_CHECK_PASSED || check->outcome == GATE_CHECK_SKIPPED) {
-        return GATE_PASSED;
-    }
-    switch (check->kind) {
-    case GATE_OF_RUN:
-        return check->outcome == GATE_CHECK_FAILED ? GATE_RUN_FAILED : GATE_INCONCLUSIVE;
-    case GATE_OF_THRESHOLD:
-        return GATE_THRESHOLD;
-    case GATE_OF_POINT:
-    case GATE_OF_MISSING:
-    case GATE_OF_COMPARISON:
-        break;
-    }
-    return check->outcome == GATE_CHECK_FAILED ? GATE_SLOWER : GATE_INCONCLUSIVE;
+    const enum gate_outcome outcome = check->outcome;
+    return outcome == GATE_CHECK_PASSED || outcome == GATE_CHECK_SKIPPED ? GATE_PASSED
+           : check->kind == GATE_OF_THRESHOLD                            ? GATE_THRESHOLD
+           : outcome != GATE_CHECK_FAILED                                ? GATE_INCONCLUSIVE
+           : check->kind == GATE_OF_RUN                                  ? GATE_RUN_FAILED
+                                                                         : GATE_SLOWER;
 }
 
 void gate_judge(const struct result *candidate, const struct comparison *comparison,
@@ -104,8 +72,10 @@ void gate_judge(const struct result *candidate, const struct comparison *compari
                          .verdict = GATE_PASSED};
     add(ret, (struct gate_check){.kind = GATE_OF_RUN, .outcome = summarize_run(candidate)});
     vec_each (const struct threshold_result, t, &candidate->thresholds) {
-        add(ret, (struct gate_check){
-                     .kind = GATE_OF_THRESHOLD, .outcome = judge_threshold(t), .threshold = t});
+        add(ret, (struct gate_check){.kind = GATE_OF_THRESHOLD,
+                                     .outcome = outcome_of(t->verdict == THRESHOLD_FAILED,
+                                                           t->verdict == THRESHOLD_PASSED),
+                                     .threshold = t});
     }
     vec_each (const struct threshold *, t, &candidate->skipped) {
         add(ret, (struct gate_check){
@@ -182,7 +152,7 @@ static int is_no_slower(const struct result *const *base, size_t n, const struct
     if (comparison_new(base[n - 1], other, &with, &c, &fix, &err) < 0) {
         return -1;
     }
-    const bool is_well = judge_change(c->change) == GATE_CHECK_PASSED;
+    const bool is_well = judge(MARGIN_NOT_ASKED, c->change) == GATE_CHECK_PASSED;
     comparison_free(c);
     return is_well ? 1 : 0;
 }

@@ -54,28 +54,6 @@ static double mean_of(const double *logs, size_t from, size_t to)
     return array_sum(logs + from, to - from, it, *it) / (double)(to - from);
 }
 
-static void find_changes(struct run_history *h, const double *logs)
-{
-    struct change_points found;
-    change_points_find(logs, h->entries.len, CHANGE_POINTS_ALPHA, &found);
-    size_t from = 0;
-    for (size_t i = 0; i < found.list.len; i++) {
-        const struct change_point *p = &found.list.items[i];
-        const size_t to = i + 1 < found.list.len ? p[1].at : h->entries.len;
-        struct run_history_change change = {
-            .at = p->at,
-            .p = p->p,
-            .ratio = exp(mean_of(logs, p->at, to) - mean_of(logs, from, p->at)),
-        };
-        *vec_push(&h->changes) = change;
-        for (size_t k = p->at; k < h->entries.len; k++) {
-            h->entries.items[k].level = i + 1;
-        }
-        from = p->at;
-    }
-    change_points_done(&found);
-}
-
 void run_history_begin(struct run_history *h, const struct result *newest, const uint32_t *point)
 {
     bool is_mixed;
@@ -110,11 +88,28 @@ void run_history_add(struct run_history *h, const struct run_history_run *run)
 
 void run_history_end(struct run_history *h)
 {
+    struct change_points found;
     _cleanup_(freep) double *logs = xnew_array(double, h->entries.len);
     for (size_t i = 0; i < h->entries.len; i++) {
         logs[i] = h->entries.items[i].log_value;
     }
-    find_changes(h, logs);
+    change_points_find(logs, h->entries.len, CHANGE_POINTS_ALPHA, &found);
+    size_t from = 0;
+    for (size_t i = 0; i < found.list.len; i++) {
+        const struct change_point *p = &found.list.items[i];
+        const size_t to = i + 1 < found.list.len ? p[1].at : h->entries.len;
+        struct run_history_change change = {
+            .at = p->at,
+            .p = p->p,
+            .ratio = exp(mean_of(logs, p->at, to) - mean_of(logs, from, p->at)),
+        };
+        *vec_push(&h->changes) = change;
+        for (size_t k = p->at; k < h->entries.len; k++) {
+            h->entries.items[k].level = i + 1;
+        }
+        from = p->at;
+    }
+    change_points_done(&found);
 }
 
 void run_history_done(struct run_history *h)

@@ -66,7 +66,7 @@ enum threshold_verdict { THRESHOLD_PASSED, THRESHOLD_FAILED, THRESHOLD_UNKNOWN }
 const char *threshold_verdict_to_string(enum threshold_verdict verdict); /* "Passed", ... */
 int threshold_verdict_from_string(const char *s);
 
-/* What follows from the step times of a summary; result/steps.h computes it. */
+/* What follows from the step times of a summary; result/replicas.h computes it. */
 struct step_times {
     double sum_s; /* of all measured steps; NaN: the summary has none */
     double fall;  /* ln of the median of the first half over that of the second: 0.05 if the later

@@ -6,6 +6,7 @@
 #include "base/str.h"
 #include "core/json_field.h"
 #include "result/phases.h"
+#include "result/result_parts.h"
 
 #define S_PER_HOUR 3600
 #define COST_SAMPLES 1e6
@@ -190,24 +191,12 @@ struct figure figure_of(const struct point_result *p, const struct figure_kind *
                                            .scope = "job"};
 }
 
-static struct estimate median_of(const struct point_result *p, const struct figure_kind *k)
-{
-    _cleanup_(freep) double *values = xnew_array(double, p->n_trials);
-    size_t n = 0;
-    point_each_trial (t, p) {
-        if (t->phase == TRIAL_SUCCEEDED) {
-            values[n++] = k->of_trial(t, point_leading_role(p->point));
-        }
-    }
-    return array_any(values, n, it, isnan(*it)) ? (struct estimate){0} : stats_median(values, n);
-}
-
 void figures_collect(struct point_result *p)
 {
-    size_t n = 0;
+    size_t n = 0, n_known;
     figure_each_kind (k) {
         if (k->of_trial != NULL) {
-            p->kept->collected[n++] = median_of(p, k);
+            p->kept->collected[n++] = point_median(p, k->of_trial, &n_known);
         }
     }
 }

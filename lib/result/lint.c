@@ -179,9 +179,9 @@ static const struct trial_result *find_beyond(const struct result *r, const char
     const struct trial_result *worst = NULL;
     *ret_n = 0;
     result_each_point (p, r) {
-        point_each_trial (t, p) {
+        point_each_success (t, p) {
             const double value = sign * metrics_get(&t->metrics, name);
-            if (t->phase == TRIAL_SUCCEEDED && value >= sign * bound && ++*ret_n > 0 &&
+            if (value >= sign * bound && ++*ret_n > 0 &&
                 (worst == NULL || value > sign * metrics_get(&worst->metrics, name))) {
                 worst = t;
                 *ret_point = p->point->index;
@@ -301,16 +301,6 @@ static const struct warmup *latest(const struct result *r, point_holds_fn *holds
     return last;
 }
 
-static double percent_before(const struct warmup *w)
-{
-    return 100 * fabs(expm1(w->change));
-}
-
-static const char *word_before(const struct warmup *w)
-{
-    return w->change > 0 ? "slower" : "faster";
-}
-
 static void lint_steady_state(struct result *r)
 {
     const uint32_t n = r->def->matrix.n_points;
@@ -332,7 +322,8 @@ static void lint_steady_state(struct result *r)
         warn(r, WARNING_SHORT_WARMUP,
              "warm-up of %lld steps is too short at %s: times settle after step %lld (%.0f%% %s "
              "before); raise measure.warmupSteps to %lld%s",
-             warmup, late, steps, percent_before(w), word_before(w), steps, skip);
+             warmup, late, steps, 100 * fabs(expm1(w->change)), w->change > 0 ? "slower" : "faster",
+             steps, skip);
     }
     if (falling != NULL) {
         warn(r, WARNING_NO_STEADY_STATE,
@@ -345,7 +336,7 @@ static void lint_steady_state(struct result *r)
         warn(r, WARNING_NO_STEADY_STATE,
              "no steady state at %s: times still change after measured step %zu (%.0f%% %s "
              "before), too late for a warm-up; measure more steps, or find what changes",
-             never, w->steps, percent_before(w), word_before(w));
+             never, w->steps, 100 * fabs(expm1(w->change)), w->change > 0 ? "slower" : "faster");
     }
 }
 
@@ -520,11 +511,10 @@ static void lint_counted_warmup(struct result *r)
 static const char *split_node(const struct point_result *p)
 {
     const char *node = NULL;
-    point_each_trial (t, p) {
+    point_each_success (t, p) {
         json_auto_t *nodes = json_object();
         trial_each_replica (it, t) {
-            const bool trains =
-                t->phase == TRIAL_SUCCEEDED && it->id.role == point_training_role(p->point);
+            const bool trains = it->id.role == point_training_role(p->point);
             const char *own = trains ? it->environment.node : NULL;
             if (own != NULL && json_object_get(nodes, own) != NULL) {
                 node = nodes_name(p->of, own);

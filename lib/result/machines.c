@@ -206,10 +206,8 @@ void hardware_collect(struct result *r, const struct point_result *p, struct mac
         }
         nodes_count(r, it, kind == NULL ? NULL : kind->cpu_model);
     }
-    point_each_trial (t, p) {
-        if (t->phase == TRIAL_SUCCEEDED) {
-            machines_add_trial(machines, t);
-        }
+    point_each_success (t, p) {
+        machines_add_trial(machines, t);
     }
 }
 

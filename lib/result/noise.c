@@ -70,12 +70,10 @@ static struct probed *collect(const struct result *r, size_t *ret_n)
     struct probed *list = xnew_array(struct probed, result_count_trials(r));
     *ret_n = 0;
     result_each_point (p, r) {
-        point_each_trial (t, p) {
-            if (t->phase == TRIAL_SUCCEEDED) {
-                const struct trial_noise *n = t->noise == NULL ? &nothing : t->noise;
-                list[(*ret_n)++] = (struct probed){p->point->index, t->trial,
-                                                   n->node == NULL ? "" : n->node, &n->probed};
-            }
+        point_each_success (t, p) {
+            const struct trial_noise *n = t->noise == NULL ? &nothing : t->noise;
+            list[(*ret_n)++] = (struct probed){p->point->index, t->trial,
+                                               n->node == NULL ? "" : n->node, &n->probed};
         }
     }
     qsort(list, *ret_n, sizeof(*list), by_prober);

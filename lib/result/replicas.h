@@ -18,6 +18,19 @@ struct point_result;
 struct result;
 struct trial_result;
 
+/* What its step times say about the measured window; NaN of NULL. The store has it next to them. */
+struct step_times step_times_of(const struct summary *s);
+
+/* Step times of a trial, as means of `k` steps each; owned. n 0: not known. */
+struct step_series {
+    double *us;
+    size_t n;
+    uint32_t k;
+};
+#define STEP_SERIES_MAX 256
+struct step_series step_series_of(const struct summary *s);
+void step_series_done(struct step_series *m);
+
 /* From here on a difference is worth a word: 5%, as a logarithm. */
 #define SPEED_MIN 0.05
 

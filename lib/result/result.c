@@ -41,9 +41,9 @@ const struct trial_result *point_typical_trial(const struct point_result *p)
 {
     const struct trial_result *best = NULL;
     double distance = INFINITY;
-    point_each_trial (t, p) {
+    point_each_success (t, p) {
         const double d = fabs(t->throughput - p->throughput.estimate.value);
-        if (t->phase == TRIAL_SUCCEEDED && !isnan(t->throughput) && d < distance) {
+        if (!isnan(t->throughput) && d < distance) {
             best = t;
             distance = d;
         }

@@ -16,7 +16,6 @@
 #include "result/machines.h"
 #include "result/phases.h"
 #include "result/replicas.h"
-#include "result/steps.h"
 #include "spec/figures.h"
 #include "spec/run_def.h"
 #include "stats/scaling.h"
@@ -337,11 +336,14 @@ struct result {
          p++)
 #define point_each_trial(t, p)                                                                     \
     for (const struct trial_result *t = (p)->trials; t < (p)->trials + (p)->n_trials; t++)
+/* Those that succeeded: each has a throughput. */
+#define point_each_success(t, p)                                                                   \
+    point_each_trial (t, p)                                                                        \
+        if (t->phase == TRIAL_SUCCEEDED)
 /* The replicas of the succeeded trials of a point that has them. No `break` leaves it. */
 #define point_each_replica(it, p)                                                                  \
-    point_each_trial (t_, p)                                                                       \
-        if (t_->phase == TRIAL_SUCCEEDED)                                                          \
-            trial_each_replica (it, t_)
+    point_each_success (t_, p)                                                                     \
+        trial_each_replica (it, t_)
 #define trial_each_replica(it, t)                                                                  \
     for (const struct replica_row *it = (t)->row == NULL ? NULL : (t)->row->replicas.items;        \
          it != NULL && it < (t)->row->replicas.items + (t)->row->replicas.len; it++)

@@ -66,14 +66,11 @@ static void take_values(struct point_result *p, double *values)
     const char *unit = result_units[UNIT_SAMPLES];
     p->n_succeeded = 0;
     p->throughput_min = p->throughput_max = NAN;
-    point_each_trial (t, p) {
-        if (t->phase == TRIAL_SUCCEEDED) {
-            double x = t->throughput;
-            values[p->n_succeeded++] = x;
-            unit = t->unit;
-            p->throughput_min = fmin(p->throughput_min, x); /* fmin passes NaN over */
-            p->throughput_max = fmax(p->throughput_max, x);
-        }
+    point_each_success (t, p) {
+        values[p->n_succeeded++] = t->throughput;
+        unit = t->unit;
+        p->throughput_min = fmin(p->throughput_min, t->throughput); /* fmin passes NaN over */
+        p->throughput_max = fmax(p->throughput_max, t->throughput);
     }
     p->throughput = (struct figure){.unit = unit, .scope = scope_job};
 }
@@ -84,10 +81,9 @@ static struct estimate metric_estimate(const struct point_result *p, const char 
                                        double *values)
 {
     size_t n = 0;
-    point_each_trial (t, p) {
-        const double value = t->phase == TRIAL_SUCCEEDED ? metrics_get(&t->metrics, name) : NAN;
-        values[n] = value;
-        n += !isnan(value);
+    point_each_success (t, p) {
+        values[n] = metrics_get(&t->metrics, name);
+        n += !isnan(values[n]);
     }
     struct estimate e = n == p->n_succeeded ? stats_median(values, n) : (struct estimate){0};
     if (e.has_interval && str_has_suffix(name, "_ratio") && array_all(values, n, it, *it <= 1)) {
@@ -99,41 +95,48 @@ static struct estimate metric_estimate(const struct point_result *p, const char 
 static void take_metrics(struct point_result *p)
 {
     _cleanup_(freep) double *values = xnew_array(double, p->n_trials);
-    point_each_trial (t, p) {
-        for (size_t i = 0; t->phase == TRIAL_SUCCEEDED && i < t->metrics.list.len; i++) {
-            const char *name = t->metrics.list.items[i].name;
-            if (!vec_any(&p->metrics, it, str_eq(it->name, name))) {
-                *vec_push(&p->metrics) = (struct point_metric){
-                    name, {metric_estimate(p, name, values), metric_unit(name), scope_job, 0}};
+    point_each_success (t, p) {
+        vec_each (const struct metric_value, m, &t->metrics.list) {
+            if (!vec_any(&p->metrics, it, str_eq(it->name, m->name))) {
+                const struct estimate e = metric_estimate(p, m->name, values);
+                *vec_push(&p->metrics) =
+                    (struct point_metric){m->name, {e, metric_unit(m->name), scope_job, 0}};
             }
         }
     }
 }
 
-/* Of some trials only it would be the figure of the quick ones. An accuracy has no more than 1. */
+struct estimate point_median(const struct point_result *p, of_trial_fn *of, size_t *ret_n_known)
+{
+    _cleanup_(freep) double *values = xnew_array(double, p->n_trials);
+    size_t n = 0;
+    point_each_success (t, p) {
+        values[n] = of(t, point_leading_role(p->point));
+        n += !isnan(values[n]);
+    }
+    *ret_n_known = n;
+    return n == p->n_succeeded ? stats_median(values, n) : (struct estimate){0};
+}
+
+static double time_to_accuracy(const struct trial_result *t, enum role leading)
+{
+    (void)leading;
+    return t->to_accuracy.s;
+}
+
+static double accuracy_after_time(const struct trial_result *t, enum role leading)
+{
+    (void)leading;
+    return t->after.accuracy;
+}
+
 static void take_accuracies(struct point_result *p)
 {
-    _cleanup_(freep) double *times = xnew_array(double, p->n_trials);
-    _cleanup_(freep) double *accuracies = xnew_array(double, p->n_trials);
-    p->n_reached = p->n_after = 0;
-    point_each_trial (t, p) {
-        if (t->phase == TRIAL_SUCCEEDED && t->to_accuracy.state == TARGET_REACHED) {
-            times[p->n_reached++] = t->to_accuracy.s;
-        }
-        if (t->phase == TRIAL_SUCCEEDED && t->after.state == AFTER_KNOWN) {
-            accuracies[p->n_after++] = t->after.accuracy;
-        }
-    }
-    p->goal->time_to_accuracy = (struct figure){.unit = seconds, .scope = scope_job};
-    p->goal->accuracy_after_time = (struct figure){.unit = ratio, .scope = scope_job};
-    if (p->n_reached == p->n_succeeded) {
-        p->goal->time_to_accuracy.estimate = stats_median(times, p->n_reached);
-    }
-    if (p->n_after == p->n_succeeded) {
-        struct estimate *e = &p->goal->accuracy_after_time.estimate;
-        *e = stats_median(accuracies, p->n_after);
-        e->high = fmin(e->high, 1);
-    }
+    const struct estimate time = point_median(p, time_to_accuracy, &p->n_reached);
+    struct estimate accuracy = point_median(p, accuracy_after_time, &p->n_after);
+    accuracy.high = fmin(accuracy.high, 1); /* no accuracy is more */
+    p->goal->time_to_accuracy = (struct figure){time, .unit = seconds, .scope = scope_job};
+    p->goal->accuracy_after_time = (struct figure){accuracy, .unit = ratio, .scope = scope_job};
 }
 
 /* CPUs of all replicas, for servers are not free. In a local run the busy threads. In a cluster
@@ -147,10 +150,8 @@ static double cpus_of(const struct run_def *def, const struct point_result *p)
     if (def->cpus > 0) { /* a local run */
         return (double)point_busy_threads(p->point);
     }
-    point_each_trial (t, p) {
-        if (t->phase == TRIAL_SUCCEEDED) {
-            return t->cpus;
-        }
+    point_each_success (t, p) {
+        return t->cpus;
     }
     return NAN;
 }

@@ -30,18 +30,6 @@ struct figure trial_throughput(const struct trial_result *t)
                            .batch = t->batch};
 }
 
-/* The row that decides a trial (the lowest attempt's, should there be two); with Void and Invalid
- * rows only, the last of them. */
-static bool decides_over(const struct attempt_row *row, const struct attempt_row *other)
-{
-    const bool is_void = !attempt_outcome_decides(row->outcome),
-               other_void = !attempt_outcome_decides(other->outcome);
-    if (is_void != other_void) {
-        return other_void;
-    }
-    return is_void ? row->id.number > other->id.number : row->id.number < other->id.number;
-}
-
 const struct summary *replica_summary(const struct replica_row *r)
 {
     static const struct summary none;
@@ -317,7 +305,13 @@ void trial_build(struct trial_result *t, const struct trial_terms *terms, enum r
 
 void trial_assign_row(struct trial_result *t, const struct attempt_row *row)
 {
-    if (t->row == NULL || decides_over(row, t->row)) {
+    const bool is_void = !attempt_outcome_decides(row->outcome);
+    const struct attempt_row *old = t->row;
+    const bool was_void = old != NULL && !attempt_outcome_decides(old->outcome);
+    /* The lowest of those that decide, should there be two; the last of the others. */
+    if (old == NULL || (is_void != was_void ? was_void
+                        : is_void           ? row->id.number > old->id.number
+                                            : row->id.number < old->id.number)) {
         t->row = row;
     }
 }

@@ -17,16 +17,13 @@ static size_t gather(const struct point_result *p, const double **ret_trials, si
                      uint32_t *ret_k)
 {
     size_t n = 0;
-    point_each_trial (t, p) {
+    point_each_success (t, p) {
         const struct step_series *m = &t->steps;
-        if (t->phase != TRIAL_SUCCEEDED || m->n == 0) {
-            continue;
-        }
-        if (n == 0) {
+        if (n == 0 && m->n > 0) {
             *ret_n_entries = m->n;
             *ret_k = m->k;
         }
-        if (m->n == *ret_n_entries && m->k == *ret_k) {
+        if (m->n > 0 && m->n == *ret_n_entries && m->k == *ret_k) {
             ret_trials[n++] = m->us;
         }
     }
@@ -94,10 +91,8 @@ double warmup_p_of_fall(const struct point_result *p)
 {
     _cleanup_(freep) double *falls = xnew_array(double, p->n_trials);
     size_t n = 0;
-    point_each_trial (t, p) {
-        if (t->phase == TRIAL_SUCCEEDED) {
-            falls[n++] = fall_of(p->point, t);
-        }
+    point_each_success (t, p) {
+        falls[n++] = fall_of(p->point, t);
     }
     const struct contrast c = significance_mean(&(struct sample){falls, n});
     if (n < 3 || isnan(c.value) || c.value < WARMUP_FALL_MIN) {

@@ -12,7 +12,6 @@
 #include "core/environment.h"
 #include "core/record_members.h"
 #include "result/replicas.h"
-#include "result/steps.h"
 
 /* The columns before those of the summary. */
 #define HEAD                                                                                       \

@@ -8,7 +8,7 @@
 #include "result/phases.h"
 #include "result/noise.h"
 #include "stats/paired.h"
-#include "result/steps.h"
+#include "result/replicas.h"
 #include "stats/stats.h"
 #include "stats/warmup_test.h"
 

@@ -5,7 +5,6 @@
 #include <math.h>
 
 #include "result/catalogue.h"
-#include "result/steps.h"
 #include "result_fixture.h"
 
 static struct replica_speed speed(enum role role, const struct summary *s)

@@ -1,6 +1,6 @@
 #include "tests/test.h"
 #include "result/result.h"
-#include "result/steps.h"
+#include "result/replicas.h"
 
 #include <math.h>
 

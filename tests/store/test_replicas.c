@@ -6,7 +6,7 @@
 
 #include "tests/result/random_replica.h"
 #include "base/str.h"
-#include "result/steps.h"
+#include "result/replicas.h"
 #include "store/sqlite_store.h"
 
 #define N_ATTEMPTS 150
