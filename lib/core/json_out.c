@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "core/json_field.h"
 
 #define INDENT 2
 
@@ -137,6 +138,22 @@ void json_out_members(struct json_out *w, const struct json_out_member *members)
             buf_printf(w->out, "%" PRId64, m->value.whole);
         }
     }
+}
+
+json_t *json_value_tree(struct json_value v)
+{
+    if (v.kind != JSON_IS_OBJECT) {
+        return v.kind == JSON_IS_TEXT     ? json_text_or_null(v.text)
+               : v.kind == JSON_IS_NUMBER ? json_number_or_null(v.number)
+                                          : json_integer((json_int_t)v.whole);
+    }
+    json_t *o = json_object();
+    for (const struct json_out_member *m = v.members; m->key != NULL; m++) {
+        if (m->value.kind != JSON_IS_LEFT_OUT) {
+            json_object_set_new(o, m->key, json_value_tree(m->value));
+        }
+    }
+    return o;
 }
 
 /* Only lines within the value begin with blanks: texts have no newline. */

@@ -63,6 +63,8 @@ static inline struct json_value out_object(const struct json_out_member *members
     return (struct json_value){JSON_IS_OBJECT, {.members = members}};
 }
 void json_out_members(struct json_out *w, const struct json_out_member *members);
+/* A value as a tree; owned. */
+json_t *json_value_tree(struct json_value v);
 /* Takes the value. NULL is left out. */
 void json_out_tree(struct json_out *w, const char *key, json_t *value_take);
 /* All members of the object, which it takes. */

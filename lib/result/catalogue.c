@@ -2,9 +2,9 @@
 #include "result/catalogue.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "base/str.h"
-#include "core/json_field.h"
 #include "result/phases.h"
 #include "result/result_parts.h"
 
@@ -201,15 +201,24 @@ void figures_collect(struct point_result *p)
     }
 }
 
-json_t *figure_to_json(const struct figure *f)
+struct json_value figure_json(const struct figure *f, struct json_out_member members[7])
 {
     const struct figure shown = figure_shown(f);
     const struct estimate *e = &shown.estimate;
     const bool has_interval = e->known && e->has_interval;
-    return JSON_OBJECT_OF(
-        {"value", json_number_or_null(e->known ? e->value : NAN)},
-        {"low", json_number_or_null(has_interval ? e->low : NAN)},
-        {"high", json_number_or_null(has_interval ? e->high : NAN)},
-        {"method", json_text_or_null(has_interval ? interval_method_names[e->method] : NULL)},
-        {"unit", json_string(shown.unit)}, {"scope", json_string(f->scope)});
+    const struct json_out_member all[] = {
+        {"value", out_known(e->known, out_number(e->value))},
+        {"low", out_known(has_interval, out_number(e->low))},
+        {"high", out_known(has_interval, out_number(e->high))},
+        {"method", out_text(has_interval ? interval_method_names[e->method] : NULL)},
+        {"unit", out_text(shown.unit)},
+        {"scope", out_text(f->scope)},
+        {.key = NULL}};
+    memcpy(members, all, sizeof(all));
+    return out_object(members);
+}
+
+json_t *figure_to_json(const struct figure *f)
+{
+    return json_value_tree(OUT_FIGURE(f));
 }

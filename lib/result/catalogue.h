@@ -8,6 +8,7 @@
 
 #include <jansson.h>
 
+#include "core/json_out.h"
 #include "result/pivot.h"
 #include "result/result.h"
 
@@ -76,3 +77,6 @@ void figures_collect(struct point_result *p);
 
 /* As documents of results and comparisons have it (docs/contracts/result.md, "Figures"). Owned. */
 json_t *figure_to_json(const struct figure *f);
+/* The same as a value of core/json_out.h, with room for its members. */
+struct json_value figure_json(const struct figure *f, struct json_out_member members[7]);
+#define OUT_FIGURE(f) figure_json(f, (struct json_out_member[7]){{.key = NULL}})

@@ -62,7 +62,6 @@ static void collect_replica(struct point_kept *kept, const struct replica_row *r
     if (is_read) {
         collect_doubt(kept, r);
     }
-    kept->has_log |= is_read;
     kept->has_job_log |= is_read && source->is_job;
     kept->has_step_lines |= source->method != NULL &&
                             strstr(source->method, " step lines") != NULL &&

@@ -1,6 +1,6 @@
 /* Trials on a machine that was not itself: probes before and after each trial
  * (docs/contracts/summary.md) that lie far from the run's median, time that the hypervisor took,
- * and speed that other programs took (others_cpu.h). Pure; called by lint.c. */
+ * and speed that other programs took. Pure; called by lint.c and trial_result.c. */
 #pragma once
 
 #include "base/vec.h"
@@ -36,3 +36,27 @@ void noisy_trial_describe(const struct noisy_trial *t, struct buf *out);
 void trial_noise_collect(const struct result *r, struct trial_result *t);
 /* The replica that probed; NULL: none. */
 const struct replica_row *trial_prober(const struct trial_result *t);
+
+/* ---- other programs ----
+ *
+ * How much of a trial's speed other programs of the machine took, as they had the CPUs while its
+ * threads waited: docs/contracts/result.md, "Other programs", has the formula. Waiting alone does
+ * not say what caused it, and a busy CPU alone does not say that anything else wanted it. */
+
+#define OTHERS_CPU_THROTTLED 0.01 /* of D */
+
+/* What a replica says. Texts are borrowed. */
+struct cpu_user {
+    const char *node, *cpus; /* "0-3,8"; NULL: not said, and it may share CPUs with any */
+    bool leads;              /* trains; its busy time is that of the measured steps */
+    int64_t duration_ns, cpu_ns, throttled_ns;
+    struct noise noise; /* without probes */
+};
+
+/* 0 to below 1; NaN: not known. */
+double others_cpu_share(const struct cpu_user *users, size_t n);
+/* The same of a trial; its rows must not be freed yet. `leading` is the role that trains. */
+double others_cpu_of_trial(const struct trial_result *t, enum role leading);
+
+/* Do two lists of CPUs have one in common? True also where one is not said or not a list. */
+bool cpu_lists_meet(const char *a, const char *b);

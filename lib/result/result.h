@@ -59,9 +59,9 @@ struct trial_result {
      * point that was opened (point_open). */
     const struct attempt_row *row;
     struct step_series steps; /* of its first trainer or worker, while the point is collected */
-    double others_share; /* of its speed, that other programs took (others_cpu.h); NaN: not known */
-    double cpus;         /* limits of its replicas, if it succeeded; NaN: not known */
-    struct metrics metrics; /* means over the leading replicas that say them; owned */
+    double others_share;      /* of its speed, that other programs took (noise.h); NaN: not known */
+    double cpus;              /* limits of its replicas, if it succeeded; NaN: not known */
+    struct metrics metrics;   /* means over the leading replicas that say them; owned */
     /* Of the first trainer, worker or launcher that has evaluations; only if the
      * definition asks for them. */
     struct time_to_accuracy to_accuracy;
@@ -112,8 +112,8 @@ struct point_kept {
     struct step_means *phases; /* of the roles that say them, by role; owned */
     size_t n_phases;
     struct limit_facts limit;
-    bool has_step_lines, has_log; /* figures by a log rule of kind Step, or of any */
-    bool has_job_log;             /* of these, one speaks for the whole job */
+    bool has_step_lines; /* figures by a log rule of kind Step */
+    bool has_job_log;    /* figures by a log rule, one for the whole job */
     /* What servers counted: slices, updates that they missed, and the most of one. */
     struct staleness_sums {
         double slices, missed;

@@ -23,25 +23,12 @@ static json_t *counts_to_json(const uint32_t counts[ROLE_COUNT])
     return o;
 }
 
-static void put_figure(struct json_out *w, const char *key, const struct figure *f)
-{
-    const struct figure shown = figure_shown(f);
-    const struct estimate *e = &shown.estimate;
-    const bool has_interval = e->known && e->has_interval;
-    JSON_PUT(w, {key, OUT_OBJECT({"value", out_known(e->known, out_number(e->value))},
-                                 {"low", out_known(has_interval, out_number(e->low))},
-                                 {"high", out_known(has_interval, out_number(e->high))},
-                                 {"method",
-                                  out_text(has_interval ? interval_method_names[e->method] : NULL)},
-                                 {"unit", out_text(shown.unit)}, {"scope", out_text(f->scope)})});
-}
-
 /* A number over trials without an interval, as a figure of the same unit as `like`. */
-static void put_plain(struct json_out *w, const char *key, double value, const struct figure *like)
+static struct figure plain(double value, const struct figure *like)
 {
     struct figure f = *like;
     f.estimate = (struct estimate){.known = !isnan(value), .value = value};
-    put_figure(w, key, &f);
+    return f;
 }
 
 #define OUT_PROBE(p)                                                                               \
@@ -106,8 +93,8 @@ static void put_replica(struct json_out *w, const struct replica_row *r)
                          {"imageId", out_text(environment_text(e, "image_id"))},
                          {"cpuModel", out_text(environment_text(e, "cpu_model"))},
                          {"kernel", out_text(environment_text(e, "kernel"))},
-                         {"cpuset", out_text(environment_text(e, "cpuset"))})});
-    put_figure(w, "throughput", &throughput);
+                         {"cpuset", out_text(environment_text(e, "cpuset"))})},
+             {"throughput", OUT_FIGURE(&throughput)});
     if (r->summary != NULL) {
         put_summary(w, r->summary);
     } else {
@@ -155,7 +142,7 @@ static void put_figures(struct json_out *w, const struct spec *spec, const struc
     figure_each_kind (k) {
         if (k->json != NULL && k != &figure_kinds[FIGURE_THROUGHPUT] && figure_is_asked(k, spec)) {
             const struct figure f = figure_of(p, k);
-            put_figure(w, k->json, &f);
+            JSON_PUT(w, {k->json, OUT_FIGURE(&f)});
         }
     }
     JSON_PUT(
@@ -173,9 +160,8 @@ static void put_trial(struct json_out *w, const struct trial_result *t, const st
     }
     json_out_open(w, NULL, '{');
     JSON_PUT(w, {"trial", out_whole(t->trial)}, {"attempt", out_whole(t->attempt)},
-             {"phase", out_text(trial_phase_to_string(t->phase))});
-    put_figure(w, "throughput", &throughput);
-    JSON_PUT(w, {"error", out_text(t->error)});
+             {"phase", out_text(trial_phase_to_string(t->phase))},
+             {"throughput", OUT_FIGURE(&throughput)}, {"error", out_text(t->error)});
     put_trial_accuracy(w, t, spec);
     JSON_PUT(w, {"othersShare", out_if(!isnan(t->others_share), out_number(t->others_share))});
     json_out_tree(w, "metrics", metrics_to_json(&t->metrics));
@@ -188,20 +174,6 @@ static void put_trial(struct json_out *w, const struct trial_result *t, const st
     }
     json_out_close(w, ']');
     json_out_close(w, '}');
-    json_out_close(w, '}');
-}
-
-static void put_baseline(struct json_out *w, const struct point_result *p)
-{
-    const struct point_result *base = result_baseline(p->of, p);
-    if (base == NULL) {
-        JSON_PUT(w, {"baseline", out_text(NULL)});
-        return;
-    }
-    json_out_open(w, "baseline", '{');
-    JSON_PUT(w, {"kind", out_text(baseline_kind_names[p->of->def->spec->baseline.kind])},
-             {"point", out_whole(base->point->index)});
-    put_figure(w, "throughput", &base->throughput);
     json_out_close(w, '}');
 }
 
@@ -242,7 +214,7 @@ static void put_metrics(struct json_out *w, const struct point_result *p)
     }
     json_out_open(w, "metrics", '{');
     vec_each (const struct point_metric, m, &p->metrics) {
-        put_figure(w, m->name, &m->figure);
+        JSON_PUT(w, {m->name, OUT_FIGURE(&m->figure)});
     }
     json_out_close(w, '}');
 }
@@ -252,17 +224,24 @@ static void put_point(struct json_out *w, const struct point_result *p)
     const struct point *point = p->point;
     const struct spec *spec = p->of->def->spec;
     const int64_t found = warmup_found(p->of, p);
+    const struct point_result *base = result_baseline(p->of, p);
+    const struct figure of_base = base == NULL ? p->throughput : base->throughput;
+    const struct figure least = plain(p->throughput_min, &p->throughput);
+    const struct figure most = plain(p->throughput_max, &p->throughput);
     json_out_open(w, NULL, '{');
     JSON_PUT(w, {"point", out_whole(point->index)});
     json_out_all(w, result_json_put_point(json_object(), p->of, point));
     put_exchange(w, spec, p);
-    JSON_PUT(w, {"phase", out_text(trial_phase_to_string(p->phase))});
-    put_figure(w, "throughput", &p->throughput);
-    put_plain(w, "throughputMin", p->throughput_min, &p->throughput);
-    put_plain(w, "throughputMax", p->throughput_max, &p->throughput);
+    JSON_PUT(w, {"phase", out_text(trial_phase_to_string(p->phase))},
+             {"throughput", OUT_FIGURE(&p->throughput)}, {"throughputMin", OUT_FIGURE(&least)},
+             {"throughputMax", OUT_FIGURE(&most)});
     put_figures(w, spec, p);
-    put_baseline(w, p);
     JSON_PUT(w,
+             {"baseline",
+              out_known(base != NULL,
+                        OUT_OBJECT({"kind", out_text(baseline_kind_names[spec->baseline.kind])},
+                                   {"point", out_whole(point->baseline_index)},
+                                   {"throughput", OUT_FIGURE(&of_base)}))},
              {"warmup", OUT_OBJECT({"state", out_text(warmup_state_names[p->kept->warmup.state])},
                                    {"found", out_known(found >= 0, out_whole(found))})},
              {"trialsSucceeded", out_whole((int64_t)p->n_succeeded)});

@@ -7,7 +7,6 @@
 #include "core/summary.h"
 #include "result/flops.h"
 #include "result/noise.h"
-#include "result/others_cpu.h"
 #include "result/result_parts.h"
 
 #define ERROR_MAX_BYTES 4096

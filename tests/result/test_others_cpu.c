@@ -1,10 +1,9 @@
 /* What other programs took of a trial: numbers of made-up machines, worked by hand. */
 #include "tests/test.h"
-#include "result/others_cpu.h"
+#include "result/noise.h"
 
 #include <math.h>
 
-#include "result/noise.h"
 #include "result/result_json.h"
 #include "result_fixture.h"
 
