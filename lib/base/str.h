@@ -23,8 +23,8 @@ int str_index(const char *s, const char *const *list, size_t n);
 /* The same of a text that does not end after its len bytes. */
 int str_index_n(const char *s, size_t len, const char *const *list, size_t n);
 
-/* An enum and its names from one list: #define COLOURS(X) X(COLOUR_RED, "Red") X(COLOUR_BLUE, "Blue"),
- * enum colour { COLOURS(ENUM_ID) }; and names[] = {COLOURS(ENUM_NAME)}. */
+/* An enum and its names from one list: #define CARS(X) X(CAR_RED, "Red") X(CAR_BLUE, "Blue"),
+ * enum car { CARS(ENUM_ID) }; and names[] = {CARS(ENUM_NAME)}. */
 #define ENUM_ID(id, name) id,
 #define ENUM_NAME(id, name) [id] = (name),
 

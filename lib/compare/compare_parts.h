@@ -11,13 +11,13 @@
  * comparison_new. */
 int compare_check_kind(const struct result *base, const struct result *candidate,
                        const char **ret_fix, struct err *err);
-/* NCCL and TCP are two experiments, as two wires are. The check ignores replicas that did not report
- * their transport. As comparison_new. */
+/* NCCL and TCP are two experiments, as two wires are. The check ignores replicas that did not
+ * report their transport. As comparison_new. */
 int compare_check_transports(const struct comparison *c, const char **ret_fix, struct err *err);
 /* A throughput on both sides. */
 bool compare_is_measured(const struct compared_point *p);
-/* Fills points, n_measured, only_base and only_candidate: each point of the base gets the first pair
- * that is left. Points of one system are the same where what ran is, however the sweeps were
+/* Fills points, n_measured, only_base and only_candidate: each point of the base gets the first
+ * pair that is left. Points of one system are the same where what ran is, however the sweeps were
  * written; by an axis, which is set then, where they differ in that alone. */
 void compare_match(struct comparison *c);
 /* Two runs with the points that they share, and nothing tested. For comparison_free. */
@@ -28,8 +28,9 @@ void compare_differences(struct comparison *c);
 void compare_machines(struct comparison *c);
 
 /* Adjusts the p that each point has at an offset and that of all points together, which it returns;
- * NaN is one that was not tested. One half of alpha is for the whole, one half for the points by Holm, so that a p is
- * adjusted by twice its own. A single point is the whole, which is then not tested. */
+ * NaN is one that was not tested. One half of alpha is for the whole, one half for the points by
+ * Holm, so that a p is adjusted by twice its own. A single point is the whole, which is then not
+ * tested. */
 double compare_adjust(const struct comparison *c, size_t offset, double whole);
 
 /* What a test of a mean difference of logs shows: `none` where p is above COMPARE_ALPHA or the

@@ -37,8 +37,8 @@ __attribute__((format(printf, 3, 4))) static void warn(struct result *r, enum wa
 
 typedef bool point_holds_fn(const struct point_result *p);
 
-/* The points for which it holds, of the first n: "point 3", "points 0, 1 and 2", "points 0, 1, 2, 3,
- * 4 and 7 more". Owned; NULL: none. */
+/* The points for which it holds, of the first n: "point 3", "points 0, 1 and 2", "points 0, 1, 2,
+ * 3, 4 and 7 more". Owned; NULL: none. */
 static char *points_that(const struct result *r, uint32_t n, point_holds_fn *holds)
 {
     struct buf text = BUF_INIT;

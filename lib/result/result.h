@@ -55,8 +55,8 @@ struct trial_result {
     int64_t batch;     /* as of a figure */
     char *error;       /* why there is no throughput, for a person; NULL: none; owned */
     char *details;     /* more of it: lines, each with its newline; NULL: none; owned */
-    /* Borrowed; NULL if no attempt has ended. It has replicas while the point is collected, and of a
-     * point that was opened (point_open). */
+    /* Borrowed; NULL if no attempt has ended. It has replicas while the point is collected, and of
+     * a point that was opened (point_open). */
     const struct attempt_row *row;
     struct step_series steps; /* of its first trainer or worker, while the point is collected */
     double others_share;      /* of its speed, that other programs took (noise.h); NaN: not known */

@@ -123,8 +123,8 @@ static const char *accelerator_of(const struct trial_result *t, enum role leadin
 }
 
 /* Of a replica that trains on CPUs: the peak is that of a core, as a probe measured it, times
- * the threads. NaN: unknown, as of a program that does not say its threads and one that is emulated.
- * Fills the operations for a sample, if the definition does not have them. */
+ * the threads. NaN: unknown, as of a program that does not say its threads and one that is
+ * emulated. Fills the operations for a sample, if the definition does not have them. */
 static double cpu_peak(const struct trial_result *t, const struct trial_terms *terms,
                        enum summary_unit unit, double *flops)
 {

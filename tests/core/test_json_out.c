@@ -29,6 +29,8 @@ static void check(json_t *value_take, struct json_value value)
                                   value_take, "b", "four", value_take, "five");
     _cleanup_(freep) char *text = json_dumps(want, JSON_INDENT(2));
     assert_string_equal(buf_cstr(&out), text);
+    json_auto_t *tree = json_value_tree(value);
+    assert_true(json_equal(tree, value_take));
     json_decref(value_take);
 }
 
@@ -60,4 +62,8 @@ TEST(the_bytes_of_jansson)
     check(json_null(), out_number(-INFINITY));
     check(json_null(), out_known(false, out_whole(1)));
     check(json_string("no ? UTF-8 ?"), out_text("no \xff UTF-8 \xc3"));
+    check(json_pack("{s:i, s:{s:n}, s:{}}", "a", 1, "b", "c", "d"),
+          OUT_OBJECT({"a", out_whole(1)}, {"b", OUT_OBJECT({"c", out_text(NULL)})},
+                     {"left out", out_if(false, out_whole(2))},
+                     {"d", out_object((const struct json_out_member[]){{.key = NULL}})}));
 }
