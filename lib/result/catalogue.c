@@ -6,7 +6,6 @@
 
 #include "base/str.h"
 #include "result/phases.h"
-#include "result/result_parts.h"
 
 #define S_PER_HOUR 3600
 #define COST_SAMPLES 1e6

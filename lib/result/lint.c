@@ -517,7 +517,7 @@ static const char *split_node(const struct point_result *p)
             const bool trains = it->id.role == point_training_role(p->point);
             const char *own = trains ? it->environment.node : NULL;
             if (own != NULL && json_object_get(nodes, own) != NULL) {
-                node = nodes_name(p->of, own);
+                node = result_node_name(p->of, own);
             } else if (own != NULL) {
                 json_object_set_new(nodes, own, json_true());
             }
@@ -575,9 +575,10 @@ void result_lint_point(struct result *r, struct point_result *p)
 }
 
 #define FIND(code, name, find) find,
+static void (*const rules[])(struct result *r) = {WARNINGS(FIND)};
+
 void result_lint(struct result *r)
 {
-    static void (*const rules[])(struct result * r) = {WARNINGS(FIND)};
     for (size_t i = 0; i < COUNT_OF(rules); i++) {
         if (rules[i] != NULL) {
             rules[i](r);

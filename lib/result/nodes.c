@@ -13,17 +13,6 @@
 
 /* ---- which nodes there are ---- */
 
-static bool find(const struct result *r, const char *name, size_t *ret)
-{
-    return vec_search(&r->nodes, it, strcmp(it->name, name), ret);
-}
-
-const char *nodes_name(const struct result *r, const char *name)
-{
-    size_t at;
-    return name != NULL && find(r, name, &at) ? r->nodes.items[at].name : NULL;
-}
-
 void nodes_count(struct result *r, const struct replica_row *replica, const char *cpu_model)
 {
     const char *name = replica->environment.node;
@@ -33,7 +22,7 @@ void nodes_count(struct result *r, const struct replica_row *replica, const char
     if (name == NULL) {
         return;
     }
-    if (!find(r, name, &at)) {
+    if (!result_find_node(r, name, &at)) {
         *vec_insert(&r->nodes, at) =
             (struct node_result){.name = xstrdup(name), .excess = NAN, .p = 1};
     }
@@ -72,7 +61,7 @@ static void compare_gang(struct result *r, const struct speed_gang *gang)
     for (size_t i = 0; i < gang->n; i++) {
         const char *node = gang->members[i].replica->environment.node;
         size_t at;
-        if (node == NULL || !find(r, node, &at) || is_done[at]) {
+        if (node == NULL || !result_find_node(r, node, &at) || is_done[at]) {
             continue;
         }
         is_done[at] = true;

@@ -5,9 +5,6 @@
 
 /* Counts a replica of a succeeded trial on its node, with the CPU of its hardware. */
 void nodes_count(struct result *r, const struct replica_row *replica, const char *cpu_model);
-/* The name as r->nodes has it, which are ordered by name: it outlives the replica. Borrowed; NULL
- * of NULL, and of a node without a counted replica. */
-const char *nodes_name(const struct result *r, const char *name);
 /* Compares the replicas of a point; and evaluates the nodes when all points are. */
 void nodes_collect(struct result *r, const struct point_result *p);
 void nodes_end(struct result *r);

@@ -8,7 +8,6 @@
 #include "base/parse.h"
 #include "core/environment.h"
 #include "core/summary.h"
-#include "result/nodes.h"
 #include "stats/stats.h"
 
 #define CPU_MAX 65535
@@ -63,7 +62,7 @@ void trial_noise_collect(const struct result *r, struct trial_result *t)
     if (prober != NULL) {
         t->noise->probed = prober->summary->noise;
         t->noise->node =
-            t->phase == TRIAL_SUCCEEDED ? nodes_name(r, prober->environment.node) : NULL;
+            t->phase == TRIAL_SUCCEEDED ? result_node_name(r, prober->environment.node) : NULL;
     }
 }
 

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "base/str.h"
-#include "result/nodes.h"
 #include "result/phases.h"
 #include "stats/stats.h"
 
@@ -71,6 +70,11 @@ static double work_ns(enum role role, const struct summary *s)
     return role == ROLE_PSERVER
                ? (double)ns[PHASE_UPDATE]
                : (double)ns[PHASE_DATA] + (double)ns[PHASE_FORWARD] + (double)ns[PHASE_BACKWARD];
+}
+
+struct step_times replica_steps(const struct replica_row *r)
+{
+    return r->is_stored && r->summary != NULL ? r->steps : step_times_of(r->summary);
 }
 
 struct replica_speed replica_speed_of(enum role role, const struct summary *s,
@@ -223,7 +227,7 @@ void replica_lines_add(struct result *r, const struct point_result *p)
     struct gatherings all = {0};
     point_each_replica (it, p) {
         struct gathering *g = find(&all, it->id.role, it->id.index);
-        take_node(&g->line, nodes_name(r, it->environment.node));
+        take_node(&g->line, result_node_name(r, it->environment.node));
         take_summary(g, it);
     }
     point_each_trial (t, p) {

@@ -2,9 +2,16 @@
 #include "result/result.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "base/str.h"
 #include "result/number.h"
+
+const struct summary *replica_summary(const struct replica_row *r)
+{
+    static const struct summary none;
+    return r->summary == NULL ? &none : r->summary;
+}
 
 size_t trial_count_replicas(const struct trial_result *t)
 {
@@ -20,6 +27,29 @@ double trial_most(const struct trial_result *t, int role, double (*of)(const str
         }
     }
     return most;
+}
+
+struct estimate point_median(const struct point_result *p, of_trial_fn *of, size_t *ret_n_known)
+{
+    _cleanup_(freep) double *values = xnew_array(double, p->n_trials);
+    size_t n = 0;
+    point_each_success (t, p) {
+        values[n] = of(t, point_leading_role(p->point));
+        n += !isnan(values[n]);
+    }
+    *ret_n_known = n;
+    return n == p->n_succeeded ? stats_median(values, n) : (struct estimate){0};
+}
+
+bool result_find_node(const struct result *r, const char *name, size_t *ret)
+{
+    return vec_search(&r->nodes, it, strcmp(it->name, name), ret);
+}
+
+const char *result_node_name(const struct result *r, const char *name)
+{
+    size_t at;
+    return name != NULL && result_find_node(r, name, &at) ? r->nodes.items[at].name : NULL;
 }
 
 bool trial_is_decided(const struct trial_result *t)

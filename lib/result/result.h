@@ -38,7 +38,7 @@ double figure_shown_value(const struct figure *f, double value);
 
 /* What a summary says; of a replica without one everything is 0. */
 const struct summary *replica_summary(const struct replica_row *r);
-/* What its step times say: stored ones, or those of its summary. */
+/* What its step times say: stored ones, or those of its summary. In replicas.c. */
 struct step_times replica_steps(const struct replica_row *r);
 /* Not of a pserver, and its summary can be used: it has a throughput, samples / duration. */
 bool replica_is_rated(const struct replica_row *r);
@@ -351,6 +351,15 @@ size_t trial_count_replicas(const struct trial_result *t);
 /* The most of a number over the replicas of a trial, of a role or (-1) of all; NaN: none has it. */
 double trial_most(const struct trial_result *t, int role,
                   double (*of)(const struct replica_row *r));
+
+/* The median over the succeeded trials of a number that each has, and how many do. Unknown unless
+ * all do: of some it would be the figure of the quick ones. */
+typedef double of_trial_fn(const struct trial_result *t, enum role leading);
+struct estimate point_median(const struct point_result *p, of_trial_fn *of, size_t *ret_n_known);
+/* Is the node listed, which are by name? *ret is its place, or the one where it belongs. */
+bool result_find_node(const struct result *r, const char *name, size_t *ret);
+/* Its name in the list, which outlives a replica. Borrowed; NULL of NULL, and if none is listed. */
+const char *result_node_name(const struct result *r, const char *name);
 
 /* The trial counts, whatever came of it. */
 bool trial_is_decided(const struct trial_result *t);

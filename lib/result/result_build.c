@@ -106,18 +106,6 @@ static void take_metrics(struct point_result *p)
     }
 }
 
-struct estimate point_median(const struct point_result *p, of_trial_fn *of, size_t *ret_n_known)
-{
-    _cleanup_(freep) double *values = xnew_array(double, p->n_trials);
-    size_t n = 0;
-    point_each_success (t, p) {
-        values[n] = of(t, point_leading_role(p->point));
-        n += !isnan(values[n]);
-    }
-    *ret_n_known = n;
-    return n == p->n_succeeded ? stats_median(values, n) : (struct estimate){0};
-}
-
 static double time_to_accuracy(const struct trial_result *t, enum role leading)
 {
     (void)leading;

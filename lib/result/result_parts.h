@@ -18,11 +18,6 @@ void trial_done(struct trial_result *t);
  * machines, which are empty then. */
 void result_conclude_point(struct result *r, uint32_t point, struct machines *machines_take);
 
-/* The median over the succeeded trials of a number that each has, and how many do. Unknown unless
- * all do: of some it would be the figure of the quick ones. */
-typedef double of_trial_fn(const struct trial_result *t, enum role leading);
-struct estimate point_median(const struct point_result *p, of_trial_fn *of, size_t *ret_n_known);
-
 /* In collect.c: what is kept of a point's replicas. */
 void result_collect_point(struct result *r, uint32_t point);
 

@@ -29,17 +29,6 @@ struct figure trial_throughput(const struct trial_result *t)
                            .batch = t->batch};
 }
 
-const struct summary *replica_summary(const struct replica_row *r)
-{
-    static const struct summary none;
-    return r->summary == NULL ? &none : r->summary;
-}
-
-struct step_times replica_steps(const struct replica_row *r)
-{
-    return r->is_stored && r->summary != NULL ? r->steps : step_times_of(r->summary);
-}
-
 bool replica_is_rated(const struct replica_row *r)
 {
     return r->summary != NULL && r->id.role != ROLE_PSERVER && summary_fault(r->summary) == NULL;
