@@ -282,24 +282,26 @@ static void put_axis_words(struct sheet *s, const struct pivot *p, const struct 
     vec_each (const char *const, axis, &side->axes) {
         _cleanup_(freep) char *column = xasprintf("axis_%s", *axis);
         _cleanup_(freep) char *value = axis_value(p->result, *axis, side->heads.items[head]);
-        sheet_word(s, column, value);
+        row_text(s, NULL, column, value);
     }
 }
 
 static void put_row(struct sheet *s, const struct pivot *p, size_t i)
 {
     const struct estimate *cell = &p->cells[i];
+    const bool has = cell->known && cell->has_interval;
     _cleanup_(buf_done) struct buf ratio = BUF_INIT;
     put_ratio(p, &ratio);
-    sheet_word(s, "run", p->result->def->name);
-    sheet_word(s, "figure", p->figure->name);
-    sheet_word(s, "ratio", buf_cstr(&ratio));
-    sheet_word(s, "unit", p->unit);
-    sheet_value(s, "value", cell);
-    sheet_interval(s, "low", "high", cell);
+    row_text(s, NULL, "run", p->result->def->name);
+    row_text(s, NULL, "figure", p->figure->name);
+    row_text(s, NULL, "ratio", buf_cstr(&ratio));
+    row_text(s, NULL, "unit", p->unit);
+    row_number(s, NULL, "value", cell->known ? cell->value : NAN, 1);
+    row_number(s, NULL, "low", has ? cell->low : NAN, 1);
+    row_number(s, NULL, "high", has ? cell->high : NAN, 1);
     put_axis_words(s, p, &p->rows, i / n_columns(p));
     put_axis_words(s, p, &p->columns, i % n_columns(p));
-    sheet_end_row(s);
+    row_end(s);
 }
 
 void sheet_pivot(struct sheet *s, const struct pivot *p)

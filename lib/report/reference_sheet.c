@@ -244,37 +244,38 @@ static void put_row(struct sheet *s, const struct reference *r, const struct ref
                                           "printed_price_index", "printed_cost"};
     const struct reference_source *source = &r->sources.items[t->source];
     const struct reference_erratum *e = NULL;
-    sheet_word(s, "set", r->name);
-    sheet_count(s, "year", (uint64_t)r->year);
-    sheet_word(s, "table", t->name);
-    sheet_word(s, "row", x->name);
-    sheet_word(s, "model", reference_model(r, t, x));
-    sheet_word(s, "axis", t->axis);
-    sheet_number(s, "column", t->columns[column]);
-    sheet_word(s, "unit", t->unit);
-    sheet_word(s, "scope", reference_scope_names[t->scope]);
-    sheet_word(s, "quality", reference_quality_names[t->quality]);
-    sheet_number(s, "reading_error", t->quality == REFERENCE_READING ? t->reading_error : NAN);
+    row_text(s, NULL, "set", r->name);
+    row_count(s, NULL, "year", (uint64_t)r->year);
+    row_text(s, NULL, "table", t->name);
+    row_text(s, NULL, "row", x->name);
+    row_text(s, NULL, "model", reference_model(r, t, x));
+    row_text(s, NULL, "axis", t->axis);
+    row_number(s, NULL, "column", t->columns[column], 1);
+    row_text(s, NULL, "unit", t->unit);
+    row_text(s, NULL, "scope", reference_scope_names[t->scope]);
+    row_text(s, NULL, "quality", reference_quality_names[t->quality]);
+    row_number(s, NULL, "reading_error", t->quality == REFERENCE_READING ? t->reading_error : NAN,
+               1);
     for (int f = 0; f < REFERENCE_FIGURE_COUNT; f++) {
-        sheet_number(s, derived[f], reference_figure(x, (enum reference_figure)f, column));
+        row_number(s, NULL, derived[f], reference_figure(x, (enum reference_figure)f, column), 1);
     }
     for (int f = 0; f < REFERENCE_FIGURE_COUNT; f++) {
-        sheet_number(s, printed[f], printed_of(t, (enum reference_figure)f, x, column));
+        row_number(s, NULL, printed[f], printed_of(t, (enum reference_figure)f, x, column), 1);
     }
     for (int f = 0; f < REFERENCE_FIGURE_COUNT && e == NULL; f++) {
         e = find_erratum(t, (enum reference_figure)f, x, column);
     }
-    sheet_word(s, "erratum", e == NULL ? NULL : e->what);
-    sheet_word(s, "source", source->title);
-    sheet_word(s, "commit", source->commit);
-    sheet_end_row(s);
+    row_text(s, NULL, "erratum", e == NULL ? NULL : e->what);
+    row_text(s, NULL, "source", source->title);
+    row_text(s, NULL, "commit", source->commit);
+    row_end(s);
 }
 
 static void put_rows(struct sheet *s, const struct reference *r)
 {
     const struct reference_table *first = r->tables.items; /* no list of a set is empty */
     put_row(s, r, first, first->rows.items, 0);
-    sheet_drop_rows(s);
+    row_drop_all(s);
     vec_each (const struct reference_table, t, &r->tables) {
         vec_each (const struct reference_row, row, &t->rows) {
             for (size_t c = 0; c < t->n_columns; c++) {

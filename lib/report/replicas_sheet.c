@@ -43,6 +43,8 @@ static void put_row(struct sheet *s, const struct result *r, const struct replic
 
 static void put_rows(struct sheet *s, const struct result *r, bool is_wide)
 {
+    put_row(s, r, &(struct replica_line){0}, is_wide);
+    row_drop_all(s);
     vec_each (const struct replica_line, line, &r->lines.list) {
         put_row(s, r, line, is_wide);
     }
@@ -62,7 +64,6 @@ static void put_table(struct sheet *s, const struct result *r)
 
 static void put_people(struct sheet *s, const struct result *r, const struct replica_lines *lines)
 {
-    struct buf text = BUF_INIT;
     struct layout l;
     sheet_put_run(s, r, NULL);
     if (lines->list.len == 0) {
@@ -75,9 +76,7 @@ static void put_people(struct sheet *s, const struct result *r, const struct rep
     for (size_t i = 0; i < lines->list.len; i++) {
         const uint32_t point = lines->list.items[i].point;
         if (i == 0 || point != lines->list.items[i - 1].point) {
-            buf_printf(&text, "Point %u: ", point);
-            layout_describe_point(&l, point, &text);
-            sheet_put_line(s, NULL, &text);
+            sheet_put_point(s, &l.words, r->points[point].point);
         }
     }
     layout_done(&l);
@@ -88,8 +87,6 @@ static void put_people(struct sheet *s, const struct result *r, const struct rep
 void sheet_replicas(struct sheet *s, const struct result *r)
 {
     if (s->form == SHEET_CSV) {
-        put_row(s, r, &(struct replica_line){0}, true);
-        sheet_drop_rows(s);
         put_rows(s, r, true);
     } else {
         put_people(s, r, &r->lines);

@@ -125,32 +125,6 @@ static void put_systems(struct sheet *s, const struct layout *l)
     sheet_close(s);
 }
 
-/* ---- a comparison ---- */
-
-static void put_comparison(struct sheet *s, const struct comparison *c)
-{
-    static const struct sheet_mark differs = {.page = "Differs: "};
-    struct buf text = BUF_INIT;
-    _cleanup_(notes_done) struct notes lines;
-    prose_compare_init(&lines, c);
-    sheet_open(s, SHEET_PLAIN, "Comparison");
-    buf_puts(&text, "Base: ");
-    comparison_describe_side(c, true, &text);
-    buf_puts(&text, ". Candidate: ");
-    comparison_describe_side(c, false, &text);
-    buf_putc(&text, '.');
-    sheet_put_line(s, &sheet_paragraph, &text);
-    sheet_line(s, &sheet_paragraph, "%s", "");
-    sheet_span(s, SHEET_STRONG, "%s", lines.list.items[lines.list.len - 1].text); /* the verdict */
-    sheet_table(s, NULL, compare_layout_table(c, false), 1);
-    sheet_name_table(s, "Comparison by point");
-    for (size_t i = 0; i + 1 < lines.list.len; i++) {
-        const struct note *line = &lines.list.items[i];
-        sheet_line(s, line->kind == NOTE_DIFFERS ? &differs : NULL, "%s", line->text);
-    }
-    sheet_close(s);
-}
-
 /* ---- charts ---- */
 
 static void put_charts(struct sheet *s, const struct layout *l)
@@ -200,7 +174,7 @@ static void put_scaling(struct sheet *s, const struct layout *l)
 static void put_points(struct sheet *s, const struct layout *l)
 {
     sheet_heading(s, "Points");
-    sheet_table(s, NULL, layout_points(l, LAYOUT_ALL), 1);
+    sheet_table(s, NULL, points_table(s, l, LAYOUT_ALL), 1);
 }
 
 static void put_tables(struct sheet *s, const struct layout *l)
@@ -355,7 +329,7 @@ void sheet_page(struct sheet *s, const struct run_page *page)
     put_verdict(s, &l);
     put_meanings(s, &l);
     if (page->comparison != NULL) {
-        put_comparison(s, page->comparison);
+        sheet_comparison(s, page->comparison);
     }
     put_sections(s, &l);
     if (page->beside != NULL) {

@@ -12,7 +12,7 @@ void sheet_points(struct sheet *s, const struct result *r);
 /* Its notes alone. points.c. */
 struct layout;
 void sheet_notes(struct sheet *s, const struct layout *l);
-/* Times to accuracy and metrics, a table each. other_figures.c. */
+/* Times to accuracy, more figures and metrics, a table each. points.c. */
 void sheet_other_figures(struct sheet *s, const struct layout *l);
 /* What a page says of a run: what it is, its verdict, charts, tables, notes, and where it ran.
  * run_page.c. */

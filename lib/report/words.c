@@ -44,6 +44,16 @@ void words_add_differences(struct point_words *words, const struct point *first,
     }
 }
 
+void words_add_all(struct point_words *words, const struct result *r)
+{
+    words->systems = true;
+    result_each_point (p, r) {
+        vec_each (const struct param, param, &p->point->params.list) {
+            words_add_name(&words->names, param->name);
+        }
+    }
+}
+
 /* Names of what is counted. */
 static bool is_count(const char *name)
 {

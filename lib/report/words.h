@@ -36,6 +36,8 @@ struct point_words {
  * systems if theirs differ. */
 void words_add_differences(struct point_words *words, const struct point *first,
                            const struct point *p);
+/* Adds the system and every parameter of every point. */
+void words_add_all(struct point_words *words, const struct result *r);
 enum words_form {
     WORDS_FULL, /* "fluid, batch_size 16, pservers 2" */
     /* "fluid, batch_size 16, 2 pservers": for readers who do not know the definition; a system

@@ -407,8 +407,8 @@ TEST(csv_texts)
         _cleanup_(buf_done) struct buf out = BUF_INIT;
         struct sheet sheet;
         sheet_init(&sheet, SHEET_CSV, NULL);
-        sheet_word(&sheet, "word", rows[i].text);
-        sheet_end_row(&sheet);
+        row_text(&sheet, NULL, "word", rows[i].text);
+        row_end(&sheet);
         sheet_write(&sheet, &out);
         _cleanup_(freep) char *want = xasprintf("word\n%s\n", rows[i].csv);
         assert_string_equal(buf_cstr(&out), want);
