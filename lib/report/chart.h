@@ -22,12 +22,12 @@ struct chart_mark {
     double value;
     double low, high; /* its 95% interval; NaN: none */
     double ideal;     /* of a line; NaN: not known */
-    char *text;       /* what it is, in words: "2 pservers, 4 trainers: 120.7 samples/s (...)" */
+    char *text;       /* what it is, in words: "pservers 2, trainers 4: 120.7 samples/s (...)" */
 };
 
 /* A line, or a row. */
 struct chart_series {
-    char *name;                   /* "2 pservers, 4 trainers" */
+    char *name;                   /* "pservers 2, trainers 4" */
     VEC(struct chart_mark) marks; /* of a line by x */
     double whole;                 /* of bars: marked with a line; NaN: not known */
 };

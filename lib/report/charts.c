@@ -44,36 +44,27 @@ struct maker {
 
 /* ---- words ---- */
 
-/* "2 pservers, 4 trainers"; `none` where all points have the same name. */
-static void put_name(const struct point_words *words, const struct point *p, const char *none,
-                     struct buf *out)
-{
-    const size_t before = out->len;
-    words_put_point(words, p, WORDS_COUNTED, out);
-    buf_puts(out, out->len == before ? none : "");
-}
-
 /* Owned. */
 static char *name_of(const struct point_words *words, const struct point *p, const char *none)
 {
     struct buf text = BUF_INIT;
-    put_name(words, p, none, &text);
+    words_put_point(words, p, none, &text);
     return buf_take(&text);
 }
 
-/* "2 pservers, 4 trainers"; owned. */
+/* "pservers 2, trainers 4"; owned. */
 static char *point_name(const struct layout *l, const struct point_result *p)
 {
     return name_of(&l->words, p->point, "the point");
 }
 
-/* "2 pservers, 4 trainers: 120.7 samples/s (95%: 118.1..122.9)". Owned. */
+/* "pservers 2, trainers 4: 120.7 samples/s (95%: 118.1..122.9)". Owned. */
 static char *mark_text(const struct layout *l, const struct point_result *p,
                        const struct figure_kind *y)
 {
     const struct figure f = figure_of(p, y), shown = figure_shown(&f);
     struct buf text = BUF_INIT;
-    put_name(&l->words, p->point, "the point", &text);
+    words_put_point(&l->words, p->point, "the point", &text);
     buf_puts(&text, ": ");
     if (y->is_percent) {
         words_put_percent(&f.estimate, &text);
@@ -176,7 +167,7 @@ static void add_series(struct chart *c, const struct layout *l, const struct poi
 {
     const bool number = is_number(l, x);
     struct point_words words = l->words;
-    words.without = x; /* "fluid, 2 pservers": everything that varies but x */
+    words.without = x; /* "fluid, pservers 2": everything that varies but x */
     struct chart_series s = {.name = name_of(&words, like, "")};
     result_each_swept (p, l->result) {
         const struct figure f = figure_of(p, y), shown = figure_shown(&f);

@@ -68,7 +68,7 @@ static void put_name(const struct gate_words *w, const struct gate_check *check,
         return;
     case GATE_OF_POINT:
         buf_printf(out, "point %u (", check->point->base->point->index);
-        words_describe_point(&w->points, check->point->base->point, WORDS_FULL, out);
+        words_put_point(&w->points, check->point->base->point, "all", out);
         buf_putc(out, ')');
         return;
     case GATE_OF_MISSING:

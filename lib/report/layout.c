@@ -60,14 +60,9 @@ bool layout_has_words(const struct layout *l)
     return l->words.systems || l->words.names.len > 0;
 }
 
-enum words_form layout_form(const struct layout *l)
-{
-    return l->is_page ? WORDS_COUNTED : WORDS_FULL;
-}
-
 void layout_describe_point(const struct layout *l, uint32_t point, struct buf *out)
 {
-    words_describe_point(&l->words, l->result->points[point].point, layout_form(l), out);
+    words_put_point(&l->words, l->result->points[point].point, "all", out);
 }
 
 void layout_describe_place(const struct layout *l, uint32_t point, struct buf *out)
@@ -99,7 +94,7 @@ void layout_describe_run(const struct layout *l, struct buf *out)
     }
     vec_each (struct param, p, &l->result->points[0].point->params.list) {
         if (!words_has_name(&l->words.names, p->name)) {
-            words_put_value(p->name, &p->value, layout_form(l), out);
+            words_put_value(p->name, &p->value, out);
             buf_puts(out, "; ");
         }
     }

@@ -63,8 +63,6 @@ const struct figure *metric_of_point(const struct point_result *p, const char *n
 bool layout_has_systems_alone(const struct layout *l);
 /* Do the points differ in anything? */
 bool layout_has_words(const struct layout *l);
-/* As a layout's reader wants it: counted in a page. */
-enum words_form layout_form(const struct layout *l);
 /* "pservers 1, trainers 2", of all the point's parameters that vary; "all" if none does. */
 void layout_describe_point(const struct layout *l, uint32_t point, struct buf *out);
 /* "point 3 (trainers 2)"; without the words where points have no distinct words. */

@@ -152,7 +152,7 @@ void sheet_put_line(struct sheet *s, const struct sheet_mark *mark, struct buf *
 void sheet_put_point(struct sheet *s, const struct point_words *words, const struct point *p)
 {
     _cleanup_(buf_done) struct buf text = BUF_INIT;
-    words_describe_point(words, p, WORDS_FULL, &text);
+    words_put_point(words, p, "all", &text);
     sheet_line(s, NULL, "Point %u: %s", p->index, buf_cstr(&text));
 }
 

@@ -54,19 +54,8 @@ void words_add_all(struct point_words *words, const struct result *r)
     }
 }
 
-/* Names of what is counted. */
-static bool is_count(const char *name)
+void words_put_value(const char *name, const struct value *v, struct buf *out)
 {
-    static const char *const counts[] = {"pservers", "trainers", "workers", "threads"};
-    return str_index(name, counts, COUNT_OF(counts)) >= 0;
-}
-
-void words_put_value(const char *name, const struct value *v, enum words_form form, struct buf *out)
-{
-    if (form == WORDS_COUNTED && v != NULL && v->is_int && is_count(name)) {
-        buf_printf(out, "%lld %.*s", (long long)v->i, (int)strlen(name) - (v->i == 1), name);
-        return;
-    }
     buf_printf(out, "%s ", name);
     if (v == NULL) {
         buf_putc(out, '-');
@@ -75,36 +64,20 @@ void words_put_value(const char *name, const struct value *v, enum words_form fo
     }
 }
 
-void words_put_point(const struct point_words *words, const struct point *p, enum words_form form,
+void words_put_point(const struct point_words *words, const struct point *p, const char *none,
                      struct buf *out)
 {
-    const char *separator = "";
+    const size_t begin = out->len;
     if (words->systems) {
         buf_puts(out, words->spec->systems.items[p->system].label);
-        separator = ", ";
     }
-    vec_each (const char *const, it, &words->names) {
-        const char *name = *it;
-        if (words->without != NULL && str_eq(name, words->without)) {
-            continue;
+    vec_each (const char *const, name, &words->names) {
+        if (words->without == NULL || !str_eq(*name, words->without)) {
+            buf_puts(out, out->len == begin ? "" : ", ");
+            words_put_value(*name, params_get(&p->params, *name), out);
         }
-        const struct value *v = params_get(&p->params, name);
-        const bool is_zero = v != NULL && v->is_int && v->i == 0;
-        if (form == WORDS_COUNTED && words->systems && is_zero && str_eq(name, "pservers")) {
-            continue;
-        }
-        buf_puts(out, separator);
-        separator = ", ";
-        words_put_value(name, v, form, out);
     }
-}
-
-void words_describe_point(const struct point_words *words, const struct point *p,
-                          enum words_form form, struct buf *out)
-{
-    const size_t begin = out->len;
-    words_put_point(words, p, form, out);
-    buf_puts(out, out->len == begin ? "all" : "");
+    buf_puts(out, out->len == begin ? none : "");
 }
 
 void words_put_estimate(const struct estimate *e, const char *unit, struct buf *out)
