@@ -31,6 +31,7 @@ void chart_done(struct chart *c)
     free(c->x_title);
     vec_done_each(&c->series, chart_series_done);
     vec_free(&c->names);
+    free(c->whole);
     free(c->missing);
 }
 
@@ -235,59 +236,32 @@ static bool lines(const struct layout *l, const struct maker *m, struct chart *r
     return ret->series.len > 1 || ret->series.items[0].marks.len > 1; /* one mark is a number */
 }
 
-/* ---- dots ---- */
-
-/* The rows are complete. False: the chart has no row. */
-static bool end_dots(struct chart *c, const char *series, const char *title, const char *x_title)
-{
-    if (c->series.len == 0) {
-        return false;
-    }
-    *vec_push(&c->names) = xstrdup(series);
-    c->title = xstrdup(title);
-    c->x_title = xstrdup(x_title);
-    return true;
-}
-
-/* The ideal of a point, where it is known. */
-static void add_ideal(struct chart_series *row, const struct layout *l,
-                      const struct point_result *p)
-{
-    const struct estimate ideal = {.value = ideal_of(l, p, KIND(THROUGHPUT))};
-    if (isfinite(ideal.value)) {
-        struct buf text = BUF_INIT;
-        buf_printf(&text, "%s: ideal ", row->name);
-        words_put_estimate(&ideal, figure_shown(&p->throughput).unit, &text);
-        add_mark(row, &ideal, buf_take(&text))->series = 1;
-    }
-}
+/* ---- bars ---- */
 
 static bool points(const struct layout *l, const struct maker *m, struct chart *ret)
 {
-    *ret = (struct chart){CHART_DOTS, .id = m->name, .reference = NAN};
+    *ret = (struct chart){CHART_BARS, .id = m->name};
     if (x_name(l) != NULL || l->mixed_units || l->result->def->matrix.n_swept < 2) {
         return false;
     }
     result_each_swept (p, l->result) {
         if (p->throughput.estimate.known) {
-            struct chart_series row = {.name = point_name(l, p)};
+            struct chart_series row = {.name = point_name(l, p),
+                                       .whole = ideal_of(l, p, KIND(THROUGHPUT))};
             const struct figure shown = figure_shown(&p->throughput);
-            add_mark(&row, &shown.estimate, mark_text(l, p, KIND(THROUGHPUT)));
-            add_ideal(&row, l, p);
+            (void)add_mark(&row, &shown.estimate, mark_text(l, p, KIND(THROUGHPUT)));
             *vec_push(&ret->series) = row;
         }
     }
-    if (!end_dots(ret, "measured", "Throughput by point", l->unit)) {
-        return false;
-    }
+    *vec_push(&ret->names) = xstrdup("measured");
+    ret->title = xstrdup("Throughput by point");
+    ret->x_title = xstrdup(l->unit);
     if (!l->own_baselines) {
-        *vec_push(&ret->names) =
+        ret->whole =
             xasprintf("ideal: baseline times %s", matrix_size_words(&l->result->def->matrix).many);
     }
-    return true;
+    return ret->series.len > 0;
 }
-
-/* ---- phases ---- */
 
 /* Owned; NULL: every measured point has phases. */
 static char *missing_phases(const struct layout *l)
@@ -316,7 +290,7 @@ static bool has_shared_cpus(const struct run_def *def)
 
 static bool phases(const struct layout *l, const struct maker *m, struct chart *ret)
 {
-    *ret = (struct chart){CHART_BARS, .id = m->name, .reference = NAN};
+    *ret = (struct chart){CHART_BARS, .id = m->name};
     result_each_swept (p, l->result) {
         const struct step_means means = *phases_of_leading(p);
         if (means.n_replicas == 0) {
@@ -338,6 +312,7 @@ static bool phases(const struct layout *l, const struct maker *m, struct chart *
     for (int k = 0; k < PHASE_COUNT; k++) {
         *vec_push(&ret->names) = xstrdup(phase_to_string((enum phase)k));
     }
+    ret->whole = xstrdup("the whole step");
     ret->missing = missing_phases(l);
     ret->subtitle = xasprintf(PHASES "%s", has_shared_cpus(l->result->def)
                                                ? "; where processes share CPUs, a phase includes "

@@ -14,7 +14,7 @@
  * throughput, efficiency: over the number of trainers, or else over the first parameter that
  * varies; a line for each combination of the others. The ideal is what the efficiency divides by.
  * None where the system says what each parameter's value is.
- * points: the throughput of each point, a row each, with its ideal; where the above has nothing to
+ * points: the throughput of each point, a bar each, with its ideal; where the above has nothing to
  * be a line over.
  * phases: what a step of a trainer consists of: the mean over trainers and trials. Says which
  * measured points have no phases. */
