@@ -71,9 +71,6 @@ static void put_caption(const struct pivot *p, struct buf *out)
         put_axes(&p->columns, out);
         buf_puts(out, p->columns.axes.len > 1 ? " (columns, from the top)" : " (columns)");
     }
-    _cleanup_(buf_done) struct buf marks = BUF_INIT;
-    run_labels_put(p->result, &marks);
-    buf_printf(out, "%s%s", marks.len > 0 ? ", " : "", buf_cstr(&marks));
 }
 
 static void put_value(const struct pivot *p, double value, struct buf *out)

@@ -112,14 +112,3 @@ const char *mark_of(const struct result *r, int i)
                                   scheduling_lanes(&r->def->scheduling) > 1};
     return has[i] ? words[i] : NULL;
 }
-
-void run_labels_put(const struct result *r, struct buf *out)
-{
-    const char *separator = "";
-    for (int i = 0; i < MARK_COUNT; i++) {
-        if (mark_of(r, i) != NULL) {
-            buf_printf(out, "%s%s", separator, mark_of(r, i));
-            separator = ", ";
-        }
-    }
-}

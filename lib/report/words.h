@@ -57,9 +57,7 @@ void words_put_figure(const struct figure *f, struct buf *out);
 /* A ratio: "64.8% (95%: 56.4..75.1%)". */
 void words_put_percent(const struct estimate *e, struct buf *out);
 
-/* What a run is other than measured, in every output: "rehearsal, simulated"; nothing of a run that
- * was measured. */
-void run_labels_put(const struct result *r, struct buf *out);
 #define MARK_COUNT 4
-/* The i-th mark, "rehearsal"; static; NULL: the run does not have it. */
+/* What a run is other than measured: "rehearsal" and others, which its head has in every output.
+ * Static; NULL: the run does not have the i-th. */
 const char *mark_of(const struct result *r, int i);
