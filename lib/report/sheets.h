@@ -70,7 +70,7 @@ void sheet_gate(struct sheet *s, const struct gate *g);
 struct run_history;
 void sheet_history(struct sheet *s, const struct run_history *h);
 /* A set of published figures: each table with what follows from it, its errata, notes and source.
- * reference_sheet.c. */
+ * Not of CSV. reference_sheet.c. */
 struct reference;
 void sheet_reference(struct sheet *s, const struct reference *r);
 /* The same next to a run: its points in rows with the figures of the same column, and what may not

@@ -1,7 +1,7 @@
 /* Published figures: whole outputs in golden/, and what may not be compared with a run. */
 #include "tests/test.h"
 
-#include "../golden_csv.h"
+#include "../golden.h"
 #include "base/str.h"
 #include "reference/reference.h"
 #include "report/reference_parts.h"
@@ -37,14 +37,6 @@ TEST(every_set_fits_a_terminal)
         }
         reference_free(r);
     }
-}
-
-TEST(csv)
-{
-    _cleanup_(reference_freep) struct reference *r = reference_shipped_load("mlbench-charts-2019");
-    _cleanup_(buf_done) struct buf out = BUF_INIT;
-    sheet_as(sheet_reference, r, &out, SHEET_CSV);
-    golden_check_csv("tests/report/golden/reference.csv", buf_cstr(&out), 1e-9);
 }
 
 /* What the errata name is marked where it is printed. */
