@@ -42,13 +42,11 @@ struct chart {
     char *title, *subtitle, *x_title;
     enum chart_unit unit;            /* of values */
     VEC(struct chart_series) series; /* at most CHART_MAX_SERIES lines */
-    /* Of lines: x is an index into these; empty: it is a number. Of bars: the parts, at most
-     * CHART_MAX_SERIES. */
-    VEC(char *) names;
-    char *whole;      /* of bars: what the line at each is; NULL: no bar has one */
-    double reference; /* of lines: one at this value; NaN: none */
-    bool x_is_time;   /* of lines: x begins at 0, and marks stay where they are */
-    char *missing;    /* a sentence: what it does not show; NULL: nothing */
+    VEC(char *) names;               /* of bars: the parts, at most CHART_MAX_SERIES */
+    char *whole;                     /* of bars: what the line at each is; NULL: no bar has one */
+    double reference;                /* of lines: one at this value; NaN: none */
+    bool x_is_time;                  /* of lines: x begins at 0, and marks stay where they are */
+    char *missing;                   /* a sentence: what it does not show; NULL: nothing */
 };
 
 void chart_done(struct chart *c);

@@ -287,11 +287,7 @@ static void put_x_axis(struct buf *out, const struct line_plot *p)
     for (size_t i = 0; i < values.list.len; i++) {
         const double value = values.list.items[i], px = chart_axis_px(&p->x, value);
         _cleanup_(buf_done) struct buf text = BUF_INIT;
-        if (p->chart->names.len > 0) {
-            buf_puts(&text, p->chart->names.items[(size_t)value]);
-        } else {
-            buf_printf(&text, "%.10g", value);
-        }
+        buf_printf(&text, "%.10g", value);
         const double half_px = CHAR_PX * (double)text.len / 2;
         if (px - half_px > free_px) {
             put_line(out, px, p->bottom_px, px, p->bottom_px + 4, "g");

@@ -86,22 +86,21 @@ static bool is_number(const struct layout *l, const char *name)
     return !swept_any(l->result, p, !params_get(&p->point->params, name)->is_int);
 }
 
-/* The number of trainers, else the first parameter of numbers, else the first; of those that vary
- * within a system. NULL: none does. */
+/* The number of trainers, else the first parameter of numbers, of those that vary within a system.
+ * NULL: none does. */
 static const char *x_name(const struct layout *l)
 {
-    const char *number = NULL, *first = NULL;
+    const char *number = NULL;
     vec_each (const char *, name, &l->words.names) {
-        if (layout_follows_system(l, *name)) {
+        if (layout_follows_system(l, *name) || !is_number(l, *name)) {
             continue;
         }
         if (str_eq(*name, "trainers") || str_eq(*name, "workers")) {
             return *name;
         }
-        number = number == NULL && is_number(l, *name) ? *name : number;
-        first = first == NULL ? *name : first;
+        number = number == NULL ? *name : number;
     }
-    return number != NULL ? number : first;
+    return number;
 }
 
 static bool is_same_line(const struct layout *l, const struct point *a, const struct point *b,
@@ -113,22 +112,6 @@ static bool is_same_line(const struct layout *l, const struct point *a, const st
     return vec_all(&l->words.names, name,
                    str_eq(*name, x) ||
                        value_eq(params_get(&a->params, *name), params_get(&b->params, *name)));
-}
-
-static double x_of(struct chart *c, const struct value *v, bool is_number)
-{
-    if (is_number) {
-        return (double)v->i;
-    }
-    struct buf text = BUF_INIT;
-    value_format(v, &text);
-    char **found = vec_find(&c->names, name, str_eq(*name, buf_cstr(&text)));
-    if (found == NULL) {
-        found = vec_push(&c->names);
-        *found = buf_take(&text);
-    }
-    buf_done(&text);
-    return (double)(found - c->names.items);
 }
 
 /* What a throughput, or the speedup of a time, would be at an efficiency of 1. */
@@ -166,7 +149,6 @@ static void say_left_out(struct chart *c, size_t n)
 static void add_series(struct chart *c, const struct layout *l, const struct point *like,
                        const char *x, const struct figure_kind *y)
 {
-    const bool number = is_number(l, x);
     struct point_words words = l->words;
     words.without = x; /* "fluid, pservers 2": everything that varies but x */
     struct chart_series s = {.name = name_of(&words, like, "")};
@@ -176,7 +158,7 @@ static void add_series(struct chart *c, const struct layout *l, const struct poi
             continue;
         }
         struct chart_mark *mark = add_mark(&s, &shown.estimate, mark_text(l, p, y));
-        mark->x = x_of(c, params_get(&p->point->params, x), number);
+        mark->x = (double)params_get(&p->point->params, x)->i;
         mark->ideal = ideal_of(l, p, y);
     }
     if (s.marks.len == 0) {

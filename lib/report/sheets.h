@@ -65,8 +65,7 @@ void sheet_comparison(struct sheet *s, const struct comparison *c);
 /* What a gate says of a run: its checks, the comparison, the verdict. gate_sheet.c. */
 struct gate;
 void sheet_gate(struct sheet *s, const struct gate *g);
-/* One benchmark over time: a row a run, and where it changed; in a page with a chart, and with a
- * link to each run. run_history_sheet.c. */
+/* One benchmark over time: a row a run, and where it changed. run_history_sheet.c. */
 struct run_history;
 void sheet_history(struct sheet *s, const struct run_history *h);
 /* A set of published figures: each table with what follows from it, its errata, notes and source.

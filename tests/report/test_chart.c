@@ -59,12 +59,13 @@ TEST(lines_of_a_sweep)
                 fabs(s->marks.items[1].ideal - 75.8) < 1e-6);
 }
 
-/* A name varies that is no number: x counts its values. */
-TEST(names_along_x)
+/* A name varies that is no number: a line between two names would mean nothing. */
+TEST(names_have_bars)
 {
     _cleanup_(fixture_done) struct fixture f;
     _cleanup_(layout_done) struct layout l;
     _cleanup_(chart_done) struct chart c;
+    struct chart none;
     fixture_init(&f, "{grid: {pservers: [1], trainers: [2], node: [old, new]}}",
                  "  baseline: {kind: SingleNode}\n  repeats: {min: 1}\n"
                  "  parameters: [{name: node, targets: [{roles: [trainer], paths: "
@@ -75,12 +76,11 @@ TEST(names_along_x)
     }
     fixture_build(&f, RUN_SUCCEEDED);
     layout_init(&l, f.result);
-    assert_true(charts_make(&l, "throughput", &c));
-    assert_int_equal(c.names.len, 2);
-    assert_string_equal(c.names.items[1], "new");
-    assert_int_equal(c.series.len, 1);
-    assert_true(c.series.items[0].marks.items[1].x == 1);
-    assert_string_equal(c.series.items[0].marks.items[1].text, "node new: 11.00 samples/s");
+    assert_false(charts_make(&l, "throughput", &none));
+    assert_true(charts_make(&l, "points", &c));
+    assert_int_equal(c.series.len, 2);
+    assert_string_equal(c.series.items[1].name, "node new");
+    assert_string_equal(c.series.items[1].marks.items[0].text, "node new: 11.00 samples/s");
 }
 
 /* The ideal belongs to its own point, also where the baseline of another was not measured. */
@@ -101,13 +101,12 @@ TEST(ideals_stand_at_their_points)
     }
     fixture_build(&f, RUN_PARTIALLY_FAILED);
     layout_init(&l, f.result);
-    assert_true(charts_make(&l, "throughput", &c));
-    const struct chart_series *s = &c.series.items[0];
-    assert_int_equal(s->marks.len, 3);
-    assert_true(isnan(s->marks.items[0].ideal));
+    assert_true(charts_make(&l, "points", &c));
+    assert_int_equal(c.series.len, 3);
+    assert_true(isnan(c.series.items[0].whole));
     for (uint32_t i = 1; i < 3; i++) {
         const double x_1 = 10 + f.def->matrix.points[i].baseline_index;
-        assert_true(fabs(s->marks.items[i].ideal - 2 * x_1) < 1e-6);
+        assert_true(fabs(c.series.items[i].whole - 2 * x_1) < 1e-6);
     }
 }
 
