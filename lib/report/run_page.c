@@ -311,13 +311,7 @@ static void put_sections(struct sheet *s, const struct layout *l)
 
 void sheet_run(struct sheet *s, const struct result *r)
 {
-    _cleanup_(layout_done) struct layout l;
-    layout_init(&l, r);
-    l.is_page = true;
-    put_summary(s, &l);
-    put_verdict(s, &l);
-    put_meanings(s, &l);
-    put_sections(s, &l);
+    sheet_page(s, &(struct run_page){.result = r});
 }
 
 void sheet_page(struct sheet *s, const struct run_page *page)
@@ -325,7 +319,11 @@ void sheet_page(struct sheet *s, const struct run_page *page)
     _cleanup_(layout_done) struct layout l;
     layout_init(&l, page->result);
     l.is_page = true;
-    put_title(s, page, &l);
+    if (page->program != NULL) {
+        put_title(s, page, &l);
+    } else {
+        put_summary(s, &l);
+    }
     put_verdict(s, &l);
     put_meanings(s, &l);
     if (page->comparison != NULL) {
@@ -337,5 +335,7 @@ void sheet_page(struct sheet *s, const struct run_page *page)
         sheet_beside(s, page->beside);
         sheet_close(s);
     }
-    put_definition(s, page);
+    if (page->program != NULL) {
+        put_definition(s, page);
+    }
 }

@@ -26,7 +26,8 @@ struct run_page {
     const struct comparison *comparison;   /* of this result with another; NULL: none */
     const struct reference_beside *beside; /* published figures for it; NULL: none */
     const char *created;                   /* when the run was made, as text */
-    const char *program;                   /* the program that makes the page: "benchctl 0.1.0" */
+    /* The program that makes the page, "benchctl 0.1.0"; NULL: as of sheet_run. */
+    const char *program;
 };
 void sheet_page(struct sheet *s, const struct run_page *page);
 /* One of its charts by name (charts.h has the names). run_page.c. */
