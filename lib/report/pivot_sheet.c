@@ -200,49 +200,6 @@ static struct table *table_of(const struct pivot *p, bool is_text, bool with_int
     return t;
 }
 
-#define GRID_MAX_POINTS 1000 /* a wider grid is not readable */
-
-/* NULL: it does not exist. */
-static struct pivot *grid_of(const struct layout *l)
-{
-    const size_t n = l->words.names.len;
-    if (n < 1 || n > 2 || l->result->def->matrix.n_swept > GRID_MAX_POINTS || l->mixed_units ||
-        (n == 1 && layout_follows_system(l, l->words.names.items[0]))) {
-        return NULL;
-    }
-    const bool with_system = l->words.systems || n == 1;
-    _cleanup_(freep) char *rows =
-        xasprintf("%s%s%s", with_system ? "system" : "", with_system && n == 2 ? "," : "",
-                  n == 2 ? l->words.names.items[0] : "");
-    const struct pivot_params axes = {.rows = rows, .columns = l->words.names.items[n - 1]};
-    struct pivot *p = NULL;
-    const char *fix;
-    (void)pivot_new(l->result, &axes, &p, &fix, NULL); /* a parameter's name may be no axis */
-    return p;
-}
-
-bool sheet_grid(struct sheet *s, const struct layout *l)
-{
-    struct pivot *p = grid_of(l);
-    struct table *t = NULL;
-    struct buf caption = BUF_INIT;
-    /* A zip's values are a diagonal: a grid of blanks. */
-    if (p != NULL && p->rows.heads.len > 1 && n_columns(p) > 1 &&
-        n_cells(p) <= 2 * (size_t)l->result->def->matrix.n_swept) {
-        t = table_of(p, false, false);
-        put_caption(p, &caption);
-    }
-    const bool has_grid = t != NULL && sheet_fits(s, t);
-    if (has_grid) {
-        sheet_table(s, &caption, t, p->rows.axes.len);
-    } else {
-        table_free(t);
-        buf_done(&caption);
-    }
-    pivot_free(p);
-    return has_grid;
-}
-
 static void put_people(struct sheet *s, const struct pivot *p)
 {
     struct buf text = BUF_INIT;

@@ -4,8 +4,6 @@
 #include "report/sheets.h"
 #include "result/catalogue.h"
 
-#define MAX_ROWS 12 /* of a brief table of points; of more a grid is shown if it can be */
-
 /* ---- for people ---- */
 
 /* NOTE_INFO and NOTE_BASE have none. */
@@ -68,6 +66,9 @@ static unsigned index_part(struct sheet *s, const struct layout *l)
 static void put_points(struct sheet *s, const struct layout *l)
 {
     static const unsigned parts[] = {LAYOUT_ALL, LAYOUT_SPEEDUP, 0};
+    if (l->is_brief && !swept_any(l->result, p, p->throughput.estimate.known)) {
+        return; /* what failed says it */
+    }
     for (size_t i = l->is_brief ? 1 : 0; i < COUNT_OF(parts); i++) {
         struct table *t = points_table(s, l, parts[i]);
         if (sheet_fits(s, t)) {
@@ -83,19 +84,6 @@ static void put_points(struct sheet *s, const struct layout *l)
         result_each_swept (p, l->result) {
             sheet_put_point(s, &l->words, p->point);
         }
-    }
-}
-
-static void put_tables(struct sheet *s, const struct layout *l)
-{
-    const bool has_any = swept_any(l->result, p, p->throughput.estimate.known);
-    if (l->is_brief && !has_any) {
-        return; /* what failed says it */
-    }
-    const bool has_grid =
-        (!l->is_brief || l->result->def->matrix.n_swept > MAX_ROWS) && sheet_grid(s, l);
-    if (!l->is_brief || !has_grid) {
-        put_points(s, l);
     }
 }
 
@@ -200,7 +188,7 @@ static void put_people(struct sheet *s, const struct result *r)
         put_notes(s, &notes, NOTE_FAILED, NOTE_FAILED);
     }
     put_scaling(s, &l);
-    put_tables(s, &l);
+    put_points(s, &l);
     sheet_other_figures(s, &l);
     if (s->term.brief) {
         put_notes(s, &notes, NOTE_BASE, NOTE_BASE);

@@ -171,17 +171,11 @@ static void put_scaling(struct sheet *s, const struct layout *l)
 
 /* ---- tables and notes ---- */
 
-static void put_points(struct sheet *s, const struct layout *l)
-{
-    sheet_heading(s, "Points");
-    sheet_table(s, NULL, points_table(s, l, LAYOUT_ALL), 1);
-}
-
 static void put_tables(struct sheet *s, const struct layout *l)
 {
     sheet_open(s, SHEET_PLAIN, NULL);
-    (void)sheet_grid(s, l); /* the rows below have the same */
-    put_points(s, l);
+    sheet_heading(s, "Points");
+    sheet_table(s, NULL, points_table(s, l, LAYOUT_ALL), 1);
     sheet_other_figures(s, l);
     sheet_close(s);
 }

@@ -4,9 +4,8 @@
 #include "report/sheet.h"
 #include "result/result.h"
 
-/* By point, the tables of a result: a compact grid where two names vary, then one row a point.
- * Below them: unit, scope, interval method, the baseline used, what failed, thresholds and
- * warnings. A brief sheet has what failed first, one of both tables, and no more than a reader must
+/* By point, the tables of a result, a row a point. Below them: unit, scope, interval method, the baseline used, what failed, thresholds and
+ * warnings. A brief sheet has what failed first, and no more than a reader must
  * know. Not of JSON (run_walk_put_json). points.c. */
 void sheet_points(struct sheet *s, const struct result *r);
 /* Its notes alone. points.c. */
@@ -55,11 +54,6 @@ void sheet_curves(struct sheet *s, const struct result *r);
 /* A table of one figure over any axes (result/pivot.h). pivot_sheet.c. */
 struct pivot;
 void sheet_pivot(struct sheet *s, const struct pivot *p);
-/* Of throughputs, where one or two names vary: one, a row a system; two, a row for each value of
- * the first and a column for each of the second. Returns false, and adds nothing, where units
- * differ, where what varies follows from the system, where it would have one row or column, where
- * more than half of its cells are empty, and where it is too wide. */
-bool sheet_grid(struct sheet *s, const struct layout *l);
 /* Two runs side by side (docs/contracts/compare.md): a row a common point, below them the tests,
  * what differs, what only one side has, and the verdict. compare_sheet.c. */
 void sheet_comparison(struct sheet *s, const struct comparison *c);
