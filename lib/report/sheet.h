@@ -71,7 +71,7 @@ struct sheet_head {
     char *description;           /* in text a line of its own */
 };
 
-/* A part of a line with a look of its own. A plain one has words of ours alone. */
+/* A part of a line with a look of its own. */
 struct sheet_piece {
     enum sheet_look look;
     char *text; /* owned */

@@ -28,6 +28,7 @@ static const struct element paragraphs[] = {
 };
 
 static const struct element spans[] = {
+    [SHEET_PLAIN] = {"", ""},
     [SHEET_SOFT] = {"<span class=\"soft\">", "</span>"},
     [SHEET_STRONG] = {"<strong>", "</strong>"},
     [SHEET_ON_SCREEN] = {"<span class=\"screen\">", "</span>"},
@@ -128,27 +129,11 @@ static void close_section(struct writer *w)
     w->in_head = false;
 }
 
-/* Words of our own: their quotes stay as they are. */
-static void put_words(const char *text, struct buf *out)
-{
-    for (; *text != '\0'; text++) {
-        if (*text == '&' || *text == '<') {
-            buf_puts(out, *text == '&' ? "&amp;" : "&lt;");
-        } else {
-            buf_putc(out, *text);
-        }
-    }
-}
-
 static void put_text(const struct sheet_part *p, struct buf *out)
 {
     html_escape(p->text, out);
     vec_each (const struct sheet_piece, span, &p->spans) {
-        if (span->look == SHEET_PLAIN) {
-            put_words(span->text, out);
-        } else {
-            html_put(out, spans[span->look].open, span->text, spans[span->look].close);
-        }
+        html_put(out, spans[span->look].open, span->text, spans[span->look].close);
     }
 }
 
