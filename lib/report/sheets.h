@@ -4,9 +4,9 @@
 #include "report/sheet.h"
 #include "result/result.h"
 
-/* By point, the tables of a result, a row a point. Below them: unit, scope, interval method, the baseline used, what failed, thresholds and
- * warnings. A brief sheet has what failed first, and no more than a reader must
- * know. Not of JSON (run_walk_put_json). points.c. */
+/* By point, the tables of a result, a row a point. Below them: unit, scope, interval method, the
+ * baseline used, what failed, thresholds and warnings. A brief sheet has what failed first, and no
+ * more than a reader must know. Not of JSON (run_walk_put_json). points.c. */
 void sheet_points(struct sheet *s, const struct result *r);
 /* Its notes alone. points.c. */
 struct layout;
