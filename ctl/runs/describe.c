@@ -11,7 +11,6 @@
 #include "base/str.h"
 #include "base/texts.h"
 #include "ctl/cli/human.h"
-#include "report/prose.h"
 #include "report/table.h"
 #include "report/terminal.h"
 #include "result/noise.h"
@@ -339,7 +338,7 @@ static void format_noise(const struct describe_params *p, struct buf *out)
             table_end_row(t);
         }
     }
-    if (!table_is_empty(t)) {
+    if (table_n_rows(t) > 0) {
         buf_putc(out, '\n');
         prose(p, "Noise (the machine before and after each trial; what other programs took):", 0, 2,
               out);
@@ -382,7 +381,7 @@ static void format_failed_attempt(const struct describe_params *p, const struct 
             const size_t len = strcspn(rep->failure, "\n"); /* a log rule says more lines */
             buf_printf(out, "    %s/%u: %.*s\n", role_to_string(rep->id.role), rep->id.index,
                        (int)len, rep->failure);
-            note_put_details(rep->failure + len + (rep->failure[len] == '\n'), out);
+            put_details(rep->failure + len + (rep->failure[len] == '\n'), out);
         }
     }
     const struct replica_row *rep = attempt_row_find_culprit(row);

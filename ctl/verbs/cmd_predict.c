@@ -59,7 +59,7 @@ static void put_name(const struct predictions *p, const struct forecast *f, stru
                                       .names = {curves->names.items, curves->names.len, 0},
                                       .systems = true};
     if (curves->list.len > 1) {
-        words_put_point(&words, f->curve->points.items[0]->point, WORDS_FULL, out);
+        words_put_point(&words, f->curve->points.items[0]->point, "", out);
     }
 }
 

@@ -110,9 +110,10 @@ static enum exit_code print_without_run(const struct cli *cli)
         return cli_error(EXIT_USAGE, "list the runs with: benchctl get runs",
                          "'results' needs an argument: RUN, or --reference SET");
     }
-    if (wants_pivot(cli) || args_has(&cli->args, "by") || args_has(&cli->args, "price")) {
-        return cli_error(EXIT_USAGE, "add RUN",
-                         "without RUN, --reference prints the set as text, markdown, csv or json");
+    if (wants_pivot(cli) || args_has(&cli->args, "by") || args_has(&cli->args, "price") ||
+        cli_output_is(cli, "csv")) {
+        return cli_error(EXIT_USAGE, cli_output_is(cli, "csv") ? "write -o json" : "add RUN",
+                         "without RUN, --reference prints the set as text, markdown or json");
     }
     return reference_print(cli, set);
 }

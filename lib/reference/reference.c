@@ -44,8 +44,9 @@ static double cell(double *const cells[REFERENCE_FIGURE_COUNT], enum reference_f
     return cells[figure] == NULL ? NAN : cells[figure][column];
 }
 
-/* Rounded first, so that 77.47% is .7747 and not .7746999999999999. */
-double reference_ratio(enum reference_figure figure, double printed)
+/* Converts a number of a file, where efficiencies are percentages. Rounded first, so that 77.47% is
+ * .7747 and not .7746999999999999. */
+static double ratio_of(enum reference_figure figure, double printed)
 {
     return figure == REFERENCE_EFFICIENCY ? round(printed * 1e9) / 1e11 : printed;
 }
@@ -53,13 +54,13 @@ double reference_ratio(enum reference_figure figure, double printed)
 double reference_figure(const struct reference_row *row, enum reference_figure figure,
                         size_t column)
 {
-    return reference_ratio(figure, cell(row->figures, figure, column));
+    return ratio_of(figure, cell(row->figures, figure, column));
 }
 
 double reference_published(const struct reference_row *row, enum reference_figure figure,
                            size_t column)
 {
-    return reference_ratio(figure, cell(row->published, figure, column));
+    return ratio_of(figure, cell(row->published, figure, column));
 }
 
 int reference_decimals(double value, int digits)

@@ -167,8 +167,6 @@ double reference_figure(const struct reference_row *row, enum reference_figure f
                         size_t column);
 double reference_published(const struct reference_row *row, enum reference_figure figure,
                            size_t column);
-/* Converts a number of a file, where efficiencies are percentages. */
-double reference_ratio(enum reference_figure figure, double printed);
 /* Returns true if the figure, rounded as the source rounds, is another one than the source
  * prints. */
 bool reference_differs(const struct reference_row *row, enum reference_figure figure,

@@ -18,37 +18,35 @@ enum chart_unit {
 /* A value, at an x of a line or in a row. */
 struct chart_mark {
     double x;        /* of a line */
-    unsigned series; /* of a row: index into chart.names */
+    unsigned series; /* of a bar: which part, an index into chart.names */
     double value;
     double low, high; /* its 95% interval; NaN: none */
     double ideal;     /* of a line; NaN: not known */
-    char *text;       /* what it is, in words: "2 pservers, 4 trainers: 120.7 samples/s (...)" */
+    char *text;       /* what it is, in words: "pservers 2, trainers 4: 120.7 samples/s (...)" */
 };
 
-/* A line, or a row. */
+/* A line, or a bar. */
 struct chart_series {
-    char *name;                   /* "2 pservers, 4 trainers" */
+    char *name;                   /* "pservers 2, trainers 4" */
     VEC(struct chart_mark) marks; /* of a line by x */
-    double whole;                 /* of bars: marked with a line; NaN: not known */
+    double whole;                 /* of a bar: marked with a line; NaN: not known */
 };
 
 struct chart {
     enum chart_kind {
         CHART_NONE,
         CHART_LINES, /* y over x, a line a series */
-        CHART_DOTS,  /* a row a series, values along x */
-        CHART_BARS,  /* a row a series, parts of a whole after each other */
+        CHART_BARS,  /* a bar a series, parts after each other */
     } kind;
     const char *id; /* a word, unique in a page; static */
     char *title, *subtitle, *x_title;
     enum chart_unit unit;            /* of values */
     VEC(struct chart_series) series; /* at most CHART_MAX_SERIES lines */
-    /* Of lines: x is an index into these; empty: it is a number. Of rows: what marks are, at most
-     * CHART_MAX_SERIES; of one, dots have no legend. */
-    VEC(char *) names;
-    double reference; /* a line at this value; NaN: none */
-    bool x_is_time;   /* of lines: x begins at 0, and marks stay where they are */
-    char *missing;    /* a sentence: what it does not show; NULL: nothing */
+    VEC(char *) names;               /* of bars: the parts, at most CHART_MAX_SERIES */
+    char *whole;                     /* of bars: what the line at each is; NULL: no bar has one */
+    double reference;                /* of lines: one at this value; NaN: none */
+    bool x_is_time;                  /* of lines: x begins at 0, and marks stay where they are */
+    char *missing;                   /* a sentence: what it does not show; NULL: nothing */
 };
 
 void chart_done(struct chart *c);

@@ -14,10 +14,9 @@
 #define RIGHT_PX 10.0
 #define LEFT_PX 50.0     /* numbers of the y axis */
 #define PLOT_PX 190.0    /* height of a line chart's plot */
-#define ROW_PX 17.0      /* of dots, bars and legends */
+#define ROW_PX 17.0      /* of bars and legends */
 #define NAME_PX 13.0     /* of the name above a row */
 #define CHAR_PX 6.2      /* of the text, on average */
-#define MARK_PX 3.6      /* half of a mark */
 #define MAX_LINE 48      /* characters of a line */
 #define LEGEND_PX 24.0   /* where its texts begin */
 #define AXIS_END_PX 22.0 /* from the end of a row to the edge: half of the last number */
@@ -142,30 +141,20 @@ static void format_value(double value, enum chart_unit unit, struct buf *out)
 /* Shapes in turn; the second four are hollow, so that eight series differ without colour. */
 static void put_mark(struct buf *out, double x, double y, size_t series, const char *text)
 {
-    const double r = MARK_PX;
+    static const char *const shapes[] = {
+        "<circle r=\"3.6\"",
+        "<rect x=\"-3.6\" y=\"-3.6\" width=\"7.2\" height=\"7.2\"",
+        "<path d=\"M0 -4.3L4.3 3.6L-4.3 3.6Z\"",
+        "<path d=\"M0 -5.0L5.0 0L0 5.0L-5.0 0Z\"",
+    };
+    const bool is_hollow = series >= COUNT_OF(shapes);
     buf_printf(out, "<g class=\"s%zu%s\" transform=\"translate(%.1f %.1f)\">", series,
-               series < 4 ? "" : " h", x, y);
+               is_hollow ? " h" : "", x, y);
     if (text != NULL) {
         put_title(out, text);
     }
-    const char *hollow = series < 4 ? "" : " class=\"h\"";
-    switch (series % 4) {
-    case 0:
-        buf_printf(out, "<circle r=\"%.1f\"%s/>", r, hollow);
-        break;
-    case 1:
-        buf_printf(out, "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"%s/>", -r, -r,
-                   2 * r, 2 * r, hollow);
-        break;
-    case 2:
-        buf_printf(out, "<path d=\"M0 %.1fL%.1f %.1fL%.1f %.1fZ\"%s/>", -1.2 * r, 1.2 * r, r,
-                   -1.2 * r, r, hollow);
-        break;
-    default:
-        buf_printf(out, "<path d=\"M0 %.1fL%.1f 0L0 %.1fL%.1f 0Z\"%s/>", -1.4 * r, 1.4 * r, 1.4 * r,
-                   -1.4 * r, hollow);
-    }
-    buf_puts(out, "</g>\n");
+    buf_printf(out, "%s%s/></g>\n", shapes[series % COUNT_OF(shapes)],
+               is_hollow ? " class=\"h\"" : "");
 }
 
 static void put_legend(struct buf *out, double y, size_t series, const char *name)
@@ -298,11 +287,7 @@ static void put_x_axis(struct buf *out, const struct line_plot *p)
     for (size_t i = 0; i < values.list.len; i++) {
         const double value = values.list.items[i], px = chart_axis_px(&p->x, value);
         _cleanup_(buf_done) struct buf text = BUF_INIT;
-        if (p->chart->names.len > 0) {
-            buf_puts(&text, p->chart->names.items[(size_t)value]);
-        } else {
-            buf_printf(&text, "%.10g", value);
-        }
+        buf_printf(&text, "%.10g", value);
         const double half_px = CHAR_PX * (double)text.len / 2;
         if (px - half_px > free_px) {
             put_line(out, px, p->bottom_px, px, p->bottom_px + 4, "g");
@@ -392,60 +377,27 @@ static void put_lines(const struct chart *c, bool is_file, struct buf *out)
     buf_puts(out, "</svg>\n");
 }
 
-/* ---- rows, of dots or bars ---- */
+/* ---- bars, each with its name above it ---- */
 
-/* Each row has its name above it. */
-struct row_space {
-    double row_px, bottom_px;
-    double band_px; /* of a row, without its name */
-};
-
-static struct row_space row_space_of(const struct chart *c)
+/* The middle of a bar. */
+static double bar_y_px(size_t row)
 {
-    const size_t n_series = c->kind == CHART_BARS ? 1 : c->names.len;
-    struct row_space s = {.band_px = fmax(ROW_PX, DODGE_PX * (double)n_series + 3)};
-    s.row_px = s.band_px + NAME_PX;
-    s.bottom_px = TOP_PX + s.row_px * (double)c->series.len;
-    return s;
+    return TOP_PX + (NAME_PX + ROW_PX) * ((double)row + 1) - ROW_PX / 2;
 }
 
-/* The middle of what a row shows. */
-static double row_y_px(const struct row_space *s, size_t row)
-{
-    return TOP_PX + s->row_px * ((double)row + 1) - s->band_px / 2;
-}
-
-static struct chart_axis row_axis(const struct chart *c)
+static struct chart_axis bar_axis(const struct chart *c)
 {
     double low = 0, high = -INFINITY;
-    widen(c->reference, &low, &high);
     vec_each (struct chart_series, row, &c->series) {
         double sum = 0;
         vec_each (struct chart_mark, m, &row->marks) {
-            widen(m->value, &low, &high);
-            widen(m->low, &low, &high);
             widen(m->high, &low, &high);
             sum += m->value > 0 ? m->value : 0;
         }
-        if (c->kind == CHART_BARS) {
-            widen(sum, &low, &high);
-            widen(row->whole, &low, &high);
-        }
+        widen(sum, &low, &high);
+        widen(row->whole, &low, &high);
     }
     return chart_axis_nice(low, high, 4, AXIS_END_PX, WIDTH_PX - AXIS_END_PX);
-}
-
-static void put_dots(struct buf *out, const struct chart *c, const struct chart_series *row,
-                     const struct chart_axis *a, double row_px)
-{
-    vec_each (struct chart_mark, m, &row->marks) {
-        /* Equal values of two series stay visible. */
-        const double dodge = (double)m->series - (double)(c->names.len - 1) / 2;
-        const double y_px = row_px + DODGE_PX * dodge;
-        put_whisker(out, chart_axis_px(a, m->low), y_px, chart_axis_px(a, m->high), y_px,
-                    m->series);
-        put_mark(out, chart_axis_px(a, m->value), y_px, m->series, m->text);
-    }
 }
 
 static void put_bar(struct buf *out, const struct chart_series *row, const struct chart_axis *a,
@@ -462,6 +414,10 @@ static void put_bar(struct buf *out, const struct chart_series *row, const struc
                    from, row_px - 5, fmax(to - from - 0.6, 0.4), 10.0, m->series);
         put_title(out, m->text);
         buf_puts(out, "</rect>\n");
+        if (isfinite(m->low + m->high)) {
+            put_line(out, chart_axis_px(a, m->low), row_px, chart_axis_px(a, m->high), row_px,
+                     "whole");
+        }
     }
     if (isfinite(row->whole)) {
         const double px = chart_axis_px(a, row->whole);
@@ -475,73 +431,46 @@ static bool has_part(const struct chart *c, size_t part)
     return vec_any(&c->series, row, row->marks.items[part].value > 0);
 }
 
-static void put_bar_legend(struct buf *out, const struct chart *c, double y)
+static void put_bars(const struct chart *c, bool is_file, struct buf *out)
 {
+    const struct chart_axis a = bar_axis(c);
+    const double bottom_px = bar_y_px(c->series.len - 1) + ROW_PX / 2;
+    double y = bottom_px + 32;
+    size_t n_legend = c->whole != NULL;
     for (size_t k = 0; k < c->names.len; k++) {
-        if (!has_part(c, k)) {
-            continue;
-        }
-        y += ROW_PX;
-        buf_printf(out, "<rect x=\"%.1f\" y=\"%.1f\" width=\"10\" height=\"10\" class=\"s%zu\"/>\n",
-                   LEGEND_PX - 17, y - 9, k);
-        put_text(out, LEGEND_PX, y, "n", c->names.items[k]);
+        n_legend += has_part(c, k);
     }
-    y += ROW_PX;
-    put_line(out, LEGEND_PX - 12, y - 11, LEGEND_PX - 12, y + 2, "whole");
-    put_text(out, LEGEND_PX, y, "n", "the whole step");
-}
-
-static size_t n_legend_of(const struct chart *c)
-{
-    size_t n_parts = 0;
-    for (size_t k = 0; c->kind == CHART_BARS && k < c->names.len; k++) {
-        n_parts += has_part(c, k);
-    }
-    return c->kind == CHART_BARS ? n_parts + 1 : c->names.len > 1 ? c->names.len : 0;
-}
-
-static void put_rows(const struct chart *c, bool is_file, struct buf *out)
-{
-    const bool is_bars = c->kind == CHART_BARS;
-    const struct row_space s = row_space_of(c);
-    const struct chart_axis a = row_axis(c);
-    const size_t n_legend = n_legend_of(c);
-    double y = s.bottom_px + 32;
     put_open(out, c, y + ROW_PX * (double)n_legend + 8, is_file);
-    put_value_axis(out, &a, c->unit, TOP_PX, s.bottom_px);
-    if (isfinite(c->reference)) {
-        const double px = chart_axis_px(&a, c->reference);
-        put_line(out, px, TOP_PX, px, s.bottom_px, "ref");
-    }
+    put_value_axis(out, &a, c->unit, TOP_PX, bottom_px);
     for (size_t i = 0; i < c->series.len; i++) {
-        if (is_bars) {
-            put_bar(out, &c->series.items[i], &a, row_y_px(&s, i));
-        } else {
-            put_dots(out, c, &c->series.items[i], &a, row_y_px(&s, i));
-        }
+        put_bar(out, &c->series.items[i], &a, bar_y_px(i));
     }
     for (size_t i = 0; i < c->series.len; i++) { /* over the lines of the axis */
-        put_name(out, 2, TOP_PX + s.row_px * (double)i + 12.5, "k", c->series.items[i].name);
+        put_name(out, 2, bar_y_px(i) - ROW_PX / 2 - 0.5, "k", c->series.items[i].name);
     }
     put_text(out, WIDTH_PX / 2, y, "n m", c->x_title);
-    if (is_bars) {
-        put_bar_legend(out, c, y);
+    for (size_t k = 0; k < c->names.len; k++) {
+        if (has_part(c, k)) {
+            y += ROW_PX;
+            buf_printf(out,
+                       "<rect x=\"%.1f\" y=\"%.1f\" width=\"10\" height=\"10\" class=\"s%zu\"/>\n",
+                       LEGEND_PX - 17, y - 9, k);
+            put_text(out, LEGEND_PX, y, "n", c->names.items[k]);
+        }
     }
-    for (size_t i = 0; !is_bars && i < n_legend; i++) {
+    if (c->whole != NULL) {
         y += ROW_PX;
-        put_legend(out, y, i, c->names.items[i]);
+        put_line(out, LEGEND_PX - 12, y - 11, LEGEND_PX - 12, y + 2, "whole");
+        put_text(out, LEGEND_PX, y, "n", c->whole);
     }
     buf_puts(out, "</svg>\n");
 }
 
 void chart_svg(const struct chart *c, bool is_file, struct buf *out)
 {
-    static void (*const put[])(const struct chart *, bool, struct buf *) = {
-        [CHART_LINES] = put_lines,
-        [CHART_DOTS] = put_rows,
-        [CHART_BARS] = put_rows,
-    };
-    if (put[c->kind] != NULL) {
-        put[c->kind](c, is_file, out);
+    if (c->kind == CHART_LINES) {
+        put_lines(c, is_file, out);
+    } else if (c->kind == CHART_BARS) {
+        put_bars(c, is_file, out);
     }
 }

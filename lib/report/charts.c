@@ -31,6 +31,7 @@ void chart_done(struct chart *c)
     free(c->x_title);
     vec_done_each(&c->series, chart_series_done);
     vec_free(&c->names);
+    free(c->whole);
     free(c->missing);
 }
 
@@ -44,36 +45,27 @@ struct maker {
 
 /* ---- words ---- */
 
-/* "2 pservers, 4 trainers"; `none` where all points have the same name. */
-static void put_name(const struct point_words *words, const struct point *p, const char *none,
-                     struct buf *out)
-{
-    const size_t before = out->len;
-    words_put_point(words, p, WORDS_COUNTED, out);
-    buf_puts(out, out->len == before ? none : "");
-}
-
 /* Owned. */
 static char *name_of(const struct point_words *words, const struct point *p, const char *none)
 {
     struct buf text = BUF_INIT;
-    put_name(words, p, none, &text);
+    words_put_point(words, p, none, &text);
     return buf_take(&text);
 }
 
-/* "2 pservers, 4 trainers"; owned. */
+/* "pservers 2, trainers 4"; owned. */
 static char *point_name(const struct layout *l, const struct point_result *p)
 {
     return name_of(&l->words, p->point, "the point");
 }
 
-/* "2 pservers, 4 trainers: 120.7 samples/s (95%: 118.1..122.9)". Owned. */
+/* "pservers 2, trainers 4: 120.7 samples/s (95%: 118.1..122.9)". Owned. */
 static char *mark_text(const struct layout *l, const struct point_result *p,
                        const struct figure_kind *y)
 {
     const struct figure f = figure_of(p, y), shown = figure_shown(&f);
     struct buf text = BUF_INIT;
-    put_name(&l->words, p->point, "the point", &text);
+    words_put_point(&l->words, p->point, "the point", &text);
     buf_puts(&text, ": ");
     if (y->is_percent) {
         words_put_percent(&f.estimate, &text);
@@ -94,22 +86,21 @@ static bool is_number(const struct layout *l, const char *name)
     return !swept_any(l->result, p, !params_get(&p->point->params, name)->is_int);
 }
 
-/* The number of trainers, else the first parameter of numbers, else the first; of those that vary
- * within a system. NULL: none does. */
+/* The number of trainers, else the first parameter of numbers, of those that vary within a system.
+ * NULL: none does. */
 static const char *x_name(const struct layout *l)
 {
-    const char *number = NULL, *first = NULL;
+    const char *number = NULL;
     vec_each (const char *, name, &l->words.names) {
-        if (layout_follows_system(l, *name)) {
+        if (layout_follows_system(l, *name) || !is_number(l, *name)) {
             continue;
         }
         if (str_eq(*name, "trainers") || str_eq(*name, "workers")) {
             return *name;
         }
-        number = number == NULL && is_number(l, *name) ? *name : number;
-        first = first == NULL ? *name : first;
+        number = number == NULL ? *name : number;
     }
-    return number != NULL ? number : first;
+    return number;
 }
 
 static bool is_same_line(const struct layout *l, const struct point *a, const struct point *b,
@@ -121,22 +112,6 @@ static bool is_same_line(const struct layout *l, const struct point *a, const st
     return vec_all(&l->words.names, name,
                    str_eq(*name, x) ||
                        value_eq(params_get(&a->params, *name), params_get(&b->params, *name)));
-}
-
-static double x_of(struct chart *c, const struct value *v, bool is_number)
-{
-    if (is_number) {
-        return (double)v->i;
-    }
-    struct buf text = BUF_INIT;
-    value_format(v, &text);
-    char **found = vec_find(&c->names, name, str_eq(*name, buf_cstr(&text)));
-    if (found == NULL) {
-        found = vec_push(&c->names);
-        *found = buf_take(&text);
-    }
-    buf_done(&text);
-    return (double)(found - c->names.items);
 }
 
 /* What a throughput, or the speedup of a time, would be at an efficiency of 1. */
@@ -174,9 +149,8 @@ static void say_left_out(struct chart *c, size_t n)
 static void add_series(struct chart *c, const struct layout *l, const struct point *like,
                        const char *x, const struct figure_kind *y)
 {
-    const bool number = is_number(l, x);
     struct point_words words = l->words;
-    words.without = x; /* "fluid, 2 pservers": everything that varies but x */
+    words.without = x; /* "fluid, pservers 2": everything that varies but x */
     struct chart_series s = {.name = name_of(&words, like, "")};
     result_each_swept (p, l->result) {
         const struct figure f = figure_of(p, y), shown = figure_shown(&f);
@@ -184,7 +158,7 @@ static void add_series(struct chart *c, const struct layout *l, const struct poi
             continue;
         }
         struct chart_mark *mark = add_mark(&s, &shown.estimate, mark_text(l, p, y));
-        mark->x = x_of(c, params_get(&p->point->params, x), number);
+        mark->x = (double)params_get(&p->point->params, x)->i;
         mark->ideal = ideal_of(l, p, y);
     }
     if (s.marks.len == 0) {
@@ -244,59 +218,32 @@ static bool lines(const struct layout *l, const struct maker *m, struct chart *r
     return ret->series.len > 1 || ret->series.items[0].marks.len > 1; /* one mark is a number */
 }
 
-/* ---- dots ---- */
-
-/* The rows are complete. False: the chart has no row. */
-static bool end_dots(struct chart *c, const char *series, const char *title, const char *x_title)
-{
-    if (c->series.len == 0) {
-        return false;
-    }
-    *vec_push(&c->names) = xstrdup(series);
-    c->title = xstrdup(title);
-    c->x_title = xstrdup(x_title);
-    return true;
-}
-
-/* The ideal of a point, where it is known. */
-static void add_ideal(struct chart_series *row, const struct layout *l,
-                      const struct point_result *p)
-{
-    const struct estimate ideal = {.value = ideal_of(l, p, KIND(THROUGHPUT))};
-    if (isfinite(ideal.value)) {
-        struct buf text = BUF_INIT;
-        buf_printf(&text, "%s: ideal ", row->name);
-        words_put_estimate(&ideal, figure_shown(&p->throughput).unit, &text);
-        add_mark(row, &ideal, buf_take(&text))->series = 1;
-    }
-}
+/* ---- bars ---- */
 
 static bool points(const struct layout *l, const struct maker *m, struct chart *ret)
 {
-    *ret = (struct chart){CHART_DOTS, .id = m->name, .reference = NAN};
+    *ret = (struct chart){CHART_BARS, .id = m->name};
     if (x_name(l) != NULL || l->mixed_units || l->result->def->matrix.n_swept < 2) {
         return false;
     }
     result_each_swept (p, l->result) {
         if (p->throughput.estimate.known) {
-            struct chart_series row = {.name = point_name(l, p)};
+            struct chart_series row = {.name = point_name(l, p),
+                                       .whole = ideal_of(l, p, KIND(THROUGHPUT))};
             const struct figure shown = figure_shown(&p->throughput);
-            add_mark(&row, &shown.estimate, mark_text(l, p, KIND(THROUGHPUT)));
-            add_ideal(&row, l, p);
+            (void)add_mark(&row, &shown.estimate, mark_text(l, p, KIND(THROUGHPUT)));
             *vec_push(&ret->series) = row;
         }
     }
-    if (!end_dots(ret, "measured", "Throughput by point", l->unit)) {
-        return false;
-    }
+    *vec_push(&ret->names) = xstrdup("measured");
+    ret->title = xstrdup("Throughput by point");
+    ret->x_title = xstrdup(l->unit);
     if (!l->own_baselines) {
-        *vec_push(&ret->names) =
+        ret->whole =
             xasprintf("ideal: baseline times %s", matrix_size_words(&l->result->def->matrix).many);
     }
-    return true;
+    return ret->series.len > 0;
 }
-
-/* ---- phases ---- */
 
 /* Owned; NULL: every measured point has phases. */
 static char *missing_phases(const struct layout *l)
@@ -325,7 +272,7 @@ static bool has_shared_cpus(const struct run_def *def)
 
 static bool phases(const struct layout *l, const struct maker *m, struct chart *ret)
 {
-    *ret = (struct chart){CHART_BARS, .id = m->name, .reference = NAN};
+    *ret = (struct chart){CHART_BARS, .id = m->name};
     result_each_swept (p, l->result) {
         const struct step_means means = *phases_of_leading(p);
         if (means.n_replicas == 0) {
@@ -347,6 +294,7 @@ static bool phases(const struct layout *l, const struct maker *m, struct chart *
     for (int k = 0; k < PHASE_COUNT; k++) {
         *vec_push(&ret->names) = xstrdup(phase_to_string((enum phase)k));
     }
+    ret->whole = xstrdup("the whole step");
     ret->missing = missing_phases(l);
     ret->subtitle = xasprintf(PHASES "%s", has_shared_cpus(l->result->def)
                                                ? "; where processes share CPUs, a phase includes "

@@ -11,10 +11,10 @@
  * time-to-accuracy-speedup, time-to-accuracy-cost: of the time to the accuracy or loss that the
  * definition asks for, over the same x as throughput; the cost where the result has a price.
  * accuracy-over-time, loss-over-time: a line a point, of the trial nearest to its median.
- * throughput, efficiency: over the number of trainers, or else over the first parameter that
- * varies; a line for each combination of the others. The ideal is what the efficiency divides by.
- * None where the system says what each parameter's value is.
- * points: the throughput of each point, a row each, with its ideal; where the above has nothing to
+ * throughput, efficiency: over the number of trainers, or else over the first parameter of
+ * numbers that varies; a line for each combination of the others. The ideal is what the efficiency
+ * divides by. None where the system says what each number is.
+ * points: the throughput of each point, a bar each, with its ideal; where the above has nothing to
  * be a line over.
  * phases: what a step of a trainer consists of: the mean over trainers and trials. Says which
  * measured points have no phases. */

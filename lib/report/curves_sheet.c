@@ -15,9 +15,10 @@ static void put_row(struct sheet *s, const struct result *r, const struct point 
     const bool is_fitted = f->gap == SCALING_FITTED;
     struct table *t = row_people(s);
     if (t == NULL) {
-        sheet_word(s, "run", r->def->name);
-        sheet_word(s, "system", r->def->spec->systems.items[first->system].name);
-        sheet_params(s, r->curves.names.items, r->curves.names.len, &first->params);
+        const struct words_names names = {r->curves.names.items, r->curves.names.len, 0};
+        row_text(s, NULL, "run", r->def->name);
+        row_system(s, &(struct point_words){.spec = r->def->spec}, first);
+        row_params(s, &names, first);
     }
     row_text(s, NULL, "model", "USL");
     row_text(s, NULL, "state", scaling_gap_names[f->gap]);
@@ -104,7 +105,7 @@ void sheet_curves(struct sheet *s, const struct result *r)
         return;
     }
     put_row(s, r, r->points[0].point, &(struct scaling_fit){0}, NULL);
-    sheet_drop_rows(s);
+    row_drop_all(s);
     vec_each (const struct curve, c, &r->curves.list) {
         if (c->usl.gap == SCALING_FITTED) {
             put_rows(s, r, c);

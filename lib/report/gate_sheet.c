@@ -68,7 +68,7 @@ static void put_name(const struct gate_words *w, const struct gate_check *check,
         return;
     case GATE_OF_POINT:
         buf_printf(out, "point %u (", check->point->base->point->index);
-        words_describe_point(&w->points, check->point->base->point, WORDS_FULL, out);
+        words_put_point(&w->points, check->point->base->point, "all", out);
         buf_putc(out, ')');
         return;
     case GATE_OF_MISSING:
@@ -167,22 +167,22 @@ static void put_sentence(const struct gate *g, struct buf *out)
 
 /* ---- forms ---- */
 
+/* People read no reason where the check's name says it. */
 static void put_checks(struct sheet *s, const struct gate_words *w)
 {
-    struct table *t = table_new();
     vec_each (const struct gate_check, check, &w->gate->checks) {
         _cleanup_(buf_done) struct buf name = BUF_INIT, text = BUF_INIT;
+        const bool is_said = check->outcome == GATE_CHECK_PASSED ||
+                             (check->kind == GATE_OF_THRESHOLD && check->skipped == NULL);
         put_name(w, check, &name);
-        if (check->outcome != GATE_CHECK_PASSED &&
-            (check->kind != GATE_OF_THRESHOLD || check->skipped != NULL)) {
-            put_message(w, check, &text);
-        }
-        table_text(t, "OUTCOME", "%s", gate_outcome_names[check->outcome]);
-        table_text(t, "CHECK", "%s", buf_cstr(&name));
-        table_text(t, "WHY", "%s", text.len == 0 ? "-" : buf_cstr(&text));
-        table_end_row(t);
+        put_message(w, check, &text);
+        row_text(s, NULL, "kind", kind_names[check->kind]);
+        row_text(s, "OUTCOME", "outcome", gate_outcome_names[check->outcome]);
+        row_text(s, "CHECK", "name", buf_cstr(&name));
+        row_text(s, "WHY", NULL, is_said || text.len == 0 ? NULL : buf_cstr(&text));
+        row_text(s, NULL, "message", buf_cstr(&text));
+        row_end(s);
     }
-    sheet_table(s, NULL, t, SHEET_PROSE);
 }
 
 /* The verdict is the last line on a terminal, and the heading elsewhere. */
@@ -200,6 +200,7 @@ static void put_people(struct sheet *s, const struct gate_words *w, struct buf *
         sheet_comparison(s, w->gate->comparison);
     }
     put_checks(s, w);
+    sheet_table(s, NULL, row_take(s), SHEET_PROSE);
     sheet_block(s, NULL);
     sheet_put_line(s, is_passed ? &passed : &refused, sentence_take);
 }
@@ -224,16 +225,7 @@ static void put_junit(struct sheet *s, const struct gate_words *w, struct buf *s
     }
     sheet_term(s, SHEET_PLAIN, "verdict", "%s", gate_verdict_names[g->verdict]);
     sheet_put_line(s, NULL, sentence_take);
-    vec_each (const struct gate_check, check, &g->checks) {
-        _cleanup_(buf_done) struct buf name = BUF_INIT, text = BUF_INIT;
-        put_name(w, check, &name);
-        put_message(w, check, &text);
-        sheet_word(s, "kind", kind_names[check->kind]);
-        sheet_word(s, "name", buf_cstr(&name));
-        sheet_word(s, "outcome", gate_outcome_names[check->outcome]);
-        sheet_word(s, "message", buf_cstr(&text));
-        sheet_end_row(s);
-    }
+    put_checks(s, w);
 }
 
 static json_t *gate_to_json(const struct gate_words *w)

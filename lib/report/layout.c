@@ -1,7 +1,6 @@
 /* See layout.h. */
 #include "report/layout.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "base/str.h"
@@ -49,206 +48,6 @@ bool layout_follows_system(const struct layout *l, const char *name)
     return true;
 }
 
-/* ---- one row a point ---- */
-
-static bool any_interval(const struct layout *l, const struct figure_kind *k)
-{
-    result_each_swept (p, l->result) {
-        const struct estimate e = figure_of(p, k).estimate;
-        if (e.known && e.has_interval) {
-            return true;
-        }
-    }
-    return false;
-}
-
-bool layout_any_interval(const struct layout *l, enum figure_id id)
-{
-    return any_interval(l, &figure_kinds[id]);
-}
-
-static const struct estimate *efficiency_of(const struct point_result *p)
-{
-    return &point_figure(p, FIGURE_EFFICIENCY)->estimate;
-}
-
-/* Has a swept point another value of that share than its efficiency per trainer, of 1% or more? */
-static bool says_more(const struct layout *l, const struct figure_kind *k)
-{
-    result_each_swept (p, l->result) {
-        const struct estimate e = figure_of(p, k).estimate;
-        if (e.known && e.value >= 0.01 && fabs(e.value - efficiency_of(p)->value) > 1e-9) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Does a table with these parts have a column of the figure? */
-static bool is_shown(const struct layout *l, const struct figure_kind *k, unsigned parts)
-{
-    switch (k->place) {
-    case PLACE_TABLE:
-        return !l->own_baselines;
-    case PLACE_ROOM:
-        return !l->own_baselines && (parts & LAYOUT_SPEEDUP) != 0;
-    case PLACE_MORE:
-        return (k->is_independent || !l->own_baselines) && says_more(l, k);
-    case PLACE_ACCURACY:
-        return figure_is_asked(k, l->result->def->spec) &&
-               (k->is_cost ? l->result->price != NULL : k->is_independent || !l->own_baselines);
-    case PLACE_ASKED:
-        break;
-    }
-    return false;
-}
-
-struct layout_columns layout_columns_of(const struct layout *l, unsigned parts)
-{
-    static const unsigned tables[] = {
-        [PLACE_MORE] = LAYOUT_MORE, [PLACE_ACCURACY] = LAYOUT_ACCURACY};
-    struct layout_columns columns = {0};
-    figure_each_kind (k) {
-        if ((parts & (LAYOUT_MORE | LAYOUT_ACCURACY)) == tables[k->place] &&
-            is_shown(l, k, parts)) {
-            const bool with = k->place != PLACE_ROOM && any_interval(l, k);
-            *vec_push(&columns.list) = (struct layout_column){k, with};
-        }
-    }
-    return columns;
-}
-
-void layout_put_words(struct table *t, const struct point_words *words, const struct point *p)
-{
-    if (words->systems) {
-        table_text(t, "SYSTEM", "%s", words->spec->systems.items[p->system].label);
-    }
-    vec_each (const char *const, name, &words->names) {
-        const struct value *v = params_get(&p->params, *name);
-        _cleanup_(buf_done) struct buf text = BUF_INIT;
-        if (v != NULL) {
-            value_format(v, &text);
-        }
-        table_named(t, *name, v == NULL ? "-" : buf_cstr(&text));
-    }
-}
-
-void layout_put_identity(struct table *t, const struct layout *l, const struct point *p,
-                         bool by_index)
-{
-    if (by_index) {
-        table_number(t, "POINT", "%u", p->index);
-        return;
-    }
-    layout_put_words(t, &l->words, p);
-}
-
-/* What a table of points has columns for, besides what its parts say. */
-struct point_columns {
-    unsigned parts;
-    bool by_index, has_index; /* the index in place of what varies; besides that */
-    bool x_interval;          /* of throughput */
-    bool range, trials;
-    bool devices;
-    struct layout_columns figures; /* owned */
-    char *title;                   /* of the throughput; owned */
-};
-
-/* Are devices known, and other numbers than those of replicas, which are parameters? */
-static bool says_devices(const struct layout *l)
-{
-    result_each_swept (p, l->result) {
-        if (p->point->devices != point_training_replicas(p->point)) {
-            return p->point->devices > 0;
-        }
-    }
-    return false;
-}
-
-static struct point_columns columns_of(const struct layout *l, unsigned parts)
-{
-    struct point_columns c = {
-        .parts = parts,
-        .by_index = (parts & LAYOUT_BY_INDEX) != 0 || !layout_has_words(l),
-        .x_interval = layout_any_interval(l, FIGURE_THROUGHPUT),
-        .trials = !l->is_brief || swept_any(l->result, p, p->n_succeeded < p->n_trials),
-        .figures = layout_columns_of(l, parts),
-        .title = l->is_brief && !l->mixed_units ? text_capitals(l->unit) : xstrdup("THROUGHPUT"),
-    };
-    c.has_index = l->is_page && !c.by_index; /* notes and warnings name points by it */
-    c.range = (parts & LAYOUT_RANGE) != 0 || !c.x_interval;
-    c.devices = !c.by_index && says_devices(l);
-    return c;
-}
-
-static void put_throughput(struct table *t, const struct layout *l,
-                           const struct point_columns *with, const struct point_result *p)
-{
-    table_figure(t, with->title, &p->throughput);
-    if (l->mixed_units) {
-        table_text(t, "UNIT", "%s",
-                   p->throughput.estimate.known ? figure_shown(&p->throughput).unit : "-");
-    }
-    if (with->x_interval) {
-        table_interval(t, "95% INTERVAL", &p->throughput);
-    }
-    if (with->range) {
-        table_value(t, "MIN", figure_shown_value(&p->throughput, p->throughput_min));
-        table_value(t, "MAX", figure_shown_value(&p->throughput, p->throughput_max));
-    }
-    if (with->trials) {
-        table_number(t, "TRIALS", "%zu/%zu", p->n_succeeded, p->n_trials);
-    }
-}
-
-void layout_put_figure(struct table *t, const char *heading, const struct figure *f, int decimals,
-                       bool with_interval)
-{
-    const struct estimate *e = &f->estimate;
-    if (decimals == LAYOUT_NUMBER) {
-        table_figure(t, heading, f);
-    } else {
-        table_known(t, heading, e->known, "%.*f%%", decimals, 100 * e->value);
-    }
-    if (with_interval && decimals == LAYOUT_NUMBER) {
-        table_interval(t, "95% INTERVAL", f);
-    } else if (with_interval) {
-        table_known(t, "95% INTERVAL", e->known && e->has_interval, "%.*f..%.*f%%", decimals,
-                    100 * e->low, decimals, 100 * e->high);
-    }
-}
-
-static void put_row(struct table *t, const struct layout *l, const struct point_columns *with,
-                    const struct point_result *p)
-{
-    if (with->has_index) {
-        table_number(t, "POINT", "%u", p->point->index);
-    }
-    layout_put_identity(t, l, p->point, with->by_index);
-    if (with->devices) {
-        table_number(t, "DEVICES", "%u", p->point->devices);
-    }
-    put_throughput(t, l, with, p);
-    vec_each (const struct layout_column, column, &with->figures.list) {
-        const struct figure f = figure_of(p, column->kind);
-        layout_put_figure(t, column->kind->heading, &f,
-                          column->kind->is_percent ? 1 : LAYOUT_NUMBER, column->with_interval);
-    }
-    table_end_row(t);
-}
-
-struct table *layout_points(const struct layout *l, unsigned parts)
-{
-    struct point_columns with = columns_of(l, parts);
-    struct table *t = table_new();
-    result_each_swept (p, l->result) {
-        put_row(t, l, &with, p);
-    }
-    vec_done(&with.figures.list);
-    free(with.title);
-    return t;
-}
-
 /* ---- in words ---- */
 
 bool layout_has_systems_alone(const struct layout *l)
@@ -261,14 +60,9 @@ bool layout_has_words(const struct layout *l)
     return l->words.systems || l->words.names.len > 0;
 }
 
-enum words_form layout_form(const struct layout *l)
-{
-    return l->is_page ? WORDS_COUNTED : WORDS_FULL;
-}
-
 void layout_describe_point(const struct layout *l, uint32_t point, struct buf *out)
 {
-    words_describe_point(&l->words, l->result->points[point].point, layout_form(l), out);
+    words_put_point(&l->words, l->result->points[point].point, "all", out);
 }
 
 void layout_describe_place(const struct layout *l, uint32_t point, struct buf *out)
@@ -300,7 +94,7 @@ void layout_describe_run(const struct layout *l, struct buf *out)
     }
     vec_each (struct param, p, &l->result->points[0].point->params.list) {
         if (!words_has_name(&l->words.names, p->name)) {
-            words_put_value(p->name, &p->value, layout_form(l), out);
+            words_put_value(p->name, &p->value, out);
             buf_puts(out, "; ");
         }
     }

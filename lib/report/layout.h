@@ -1,9 +1,8 @@
-/* Which tables a result gets, and their cells. Pure. */
+/* What distinguishes the points of a result, in words and in tables. Pure. */
 #pragma once
 
 #include "base/vec.h"
-#include "compare/comparison.h"
-#include "report/table.h"
+#include "report/sheet.h"
 #include "report/words.h"
 #include "result/result.h"
 
@@ -25,20 +24,19 @@ void layout_done(struct layout *l);
 /* Does the system say what this name's value is? Then no two points of a system differ by it. */
 bool layout_follows_system(const struct layout *l, const char *name);
 
+/* ---- tables of points: points_table.c ---- */
+
 enum layout_part {
-    LAYOUT_SPEEDUP = 1,   /* which efficiency times the number of trainers is */
-    LAYOUT_RANGE = 2,     /* the lowest and the highest trial, where there are intervals */
-    LAYOUT_MORE = 4,      /* the figures of PLACE_MORE, alone */
-    LAYOUT_BY_INDEX = 16, /* the point's index instead of what varies, for narrow terminals */
-    LAYOUT_ACCURACY = 32, /* times to an accuracy, and what follows from them, alone */
+    LAYOUT_SPEEDUP = 1,  /* which efficiency times the number of trainers is */
+    LAYOUT_RANGE = 2,    /* the lowest and the highest trial, where there are intervals */
+    LAYOUT_BY_INDEX = 4, /* the point's index instead of what varies, for narrow terminals */
+    /* In place of the throughput and its scaling: */
+    LAYOUT_MORE = 8,      /* the figures of PLACE_MORE */
+    LAYOUT_ACCURACY = 16, /* times to an accuracy, and what follows from them */
+    LAYOUT_METRICS = 32,
 };
 #define LAYOUT_ALL (LAYOUT_SPEEDUP | LAYOUT_RANGE)
-/* One row per swept point: throughput and efficiency, and these parts. Interval columns are omitted
- * if no point has one, scaling columns if every point is its own baseline, in a brief layout the
- * trials if no point lacks one. */
-struct table *layout_points(const struct layout *l, unsigned parts);
-/* Has a swept point an interval of the figure? */
-bool layout_any_interval(const struct layout *l, enum figure_id id);
+#define LAYOUT_OTHERS (LAYOUT_MORE | LAYOUT_ACCURACY | LAYOUT_METRICS)
 /* The figures of the catalogue that a table with these parts has. */
 struct layout_columns {
     VEC(struct layout_column {
@@ -48,15 +46,14 @@ struct layout_columns {
     list;
 };
 struct layout_columns layout_columns_of(const struct layout *l, unsigned parts);
-/* The cells of a figure, and of its interval. `decimals`: of a percentage. */
-#define LAYOUT_NUMBER (-1)
-void layout_put_figure(struct table *t, const char *heading, const struct figure *f, int decimals,
-                       bool with_interval);
+/* For people: a row a swept point, with throughput and efficiency, and these parts. Interval
+ * columns are omitted if no point has one, scaling columns if every point is its own baseline, in a
+ * brief layout the trials if no point lacks one. Owned. */
+struct table *points_table(struct sheet *s, const struct layout *l, unsigned parts);
+/* For programs: a row a point, baselines too, with all that is known of it. */
+void points_put_all(struct sheet *s, const struct result *r);
 
-/* The cells that say which point a row is: its index, or the system and what varies. */
-void layout_put_words(struct table *t, const struct point_words *words, const struct point *p);
-void layout_put_identity(struct table *t, const struct layout *l, const struct point *p,
-                         bool by_index);
+/* ---- words ---- */
 
 /* The names of all points' metrics, borrowed; and one of a point, unknown where it has none. */
 void metric_names_add(struct words_names *names, const struct result *r);
@@ -66,24 +63,9 @@ const struct figure *metric_of_point(const struct point_result *p, const char *n
 bool layout_has_systems_alone(const struct layout *l);
 /* Do the points differ in anything? */
 bool layout_has_words(const struct layout *l);
-/* As a layout's reader wants it: counted in a page. */
-enum words_form layout_form(const struct layout *l);
 /* "pservers 1, trainers 2", of all the point's parameters that vary; "all" if none does. */
 void layout_describe_point(const struct layout *l, uint32_t point, struct buf *out);
 /* "point 3 (trainers 2)"; without the words where points have no distinct words. */
 void layout_describe_place(const struct layout *l, uint32_t point, struct buf *out);
 /* "batch_size 16; threads 1; 4 points and 1 for the baseline; 3 trials each, ..." */
 void layout_describe_run(const struct layout *l, struct buf *out);
-
-/* ---- the table of a comparison: compare_layout.c ---- */
-
-/* A row a common point, and one for the geometric mean. `by_index`: with the base's number of a
- * point instead of what varies, for narrow terminals. */
-struct table *compare_layout_table(const struct comparison *c, bool by_index);
-/* Have all points these numbers of trials? Then the table has no column of them. */
-bool compare_layout_trials(const struct comparison *c, size_t *ret_base, size_t *ret_candidate);
-/* Has the ratio of a point an interval? */
-bool compare_layout_any_interval(const struct comparison *c);
-
-/* What varies over the common points, and so needs columns; its names are for vec_done. */
-struct point_words compare_words_of(const struct comparison *c);

@@ -67,6 +67,8 @@ static void put_row(struct sheet *s, const struct result *r, const struct read_l
 
 static void put_rows(struct sheet *s, const struct read_logs *logs)
 {
+    put_row(s, logs->result, &(struct read_log){0}, &(struct log_span){0});
+    row_drop_all(s);
     vec_each (const struct read_log, log, &logs->list) {
         vec_each (const struct log_span, span, &log->reading.spans) {
             put_row(s, logs->result, log, span);
@@ -112,8 +114,9 @@ void read_logs_done(struct read_logs *logs)
     vec_done(&logs->list);
 }
 
-static void put_logs(struct sheet *s, const struct read_logs *logs)
+static void put_people(struct sheet *s, const struct read_logs *logs)
 {
+    sheet_put_run(s, logs->result, NULL);
     if (logs->list.len == 0) {
         sheet_line(s, &sheet_paragraph,
                    "No log was read by a rule: the replicas write records, or none has ended.");
@@ -133,13 +136,9 @@ static void put_logs(struct sheet *s, const struct read_logs *logs)
 
 void sheet_lines(struct sheet *s, const struct read_logs *logs)
 {
-    const struct result *r = logs->result;
-    if (s->form != SHEET_CSV) {
-        sheet_put_run(s, r, NULL);
-        put_logs(s, logs);
-        return;
+    if (s->form == SHEET_CSV) {
+        put_rows(s, logs);
+    } else {
+        put_people(s, logs);
     }
-    put_row(s, r, &(struct read_log){0}, &(struct log_span){0});
-    sheet_drop_rows(s);
-    put_rows(s, logs);
 }

@@ -22,12 +22,19 @@ static void put_row(struct sheet *s, const struct result *r, const struct node_r
     row_end(s);
 }
 
-void sheet_put_nodes(struct sheet *s, const struct result *r)
+static void put_rows(struct sheet *s, const struct result *r)
 {
-    const struct sheet_mark *mark = s->form == SHEET_HTML ? &sheet_soft : NULL;
+    put_row(s, r, &(struct node_result){0});
+    row_drop_all(s);
     vec_each (struct node_result, n, &r->nodes) {
         put_row(s, r, n);
     }
+}
+
+void sheet_put_nodes(struct sheet *s, const struct result *r)
+{
+    const struct sheet_mark *mark = s->form == SHEET_HTML ? &sheet_soft : NULL;
+    put_rows(s, r);
     sheet_table(s, NULL, row_take(s), 1);
     sheet_block(s, NULL);
     sheet_line(s, mark, "%s", nodes_method);
@@ -51,13 +58,9 @@ static void put_people(struct sheet *s, const struct result *r)
 
 void sheet_nodes(struct sheet *s, const struct result *r)
 {
-    if (s->form != SHEET_CSV) {
+    if (s->form == SHEET_CSV) {
+        put_rows(s, r);
+    } else {
         put_people(s, r);
-        return;
-    }
-    put_row(s, r, &(struct node_result){0});
-    sheet_drop_rows(s);
-    vec_each (struct node_result, n, &r->nodes) {
-        put_row(s, r, n);
     }
 }

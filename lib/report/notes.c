@@ -13,7 +13,6 @@
 
 #define MAX_BASELINES 16 /* A definition has at most this many systems. */
 #define MAX_FAILED 10
-#define MAX_WIDE 6
 #define ROUNDING 1e-9 /* a width is no wider than itself */
 
 void notes_add(struct notes *notes, enum note_kind kind, const char *fmt, ...)
@@ -325,10 +324,9 @@ static double half_width_ratio(const struct estimate *e)
     return e->high / exp(e->logs.value) - 1;
 }
 
-/* Reports the points whose interval is wider than the stop rule asks for. */
-static void note_wide(struct notes *notes, const struct layout *l)
+/* The rows have the intervals and the trials. */
+static void note_wide(struct notes *notes, const struct result *r)
 {
-    const struct result *r = l->result;
     const struct spec *spec = r->def->spec;
     const double asked = spec->stop.half_width_ratio;
     size_t n = 0;
@@ -338,21 +336,12 @@ static void note_wide(struct notes *notes, const struct layout *l)
     result_each_point (p, r) {
         const struct estimate *e = &p->throughput.estimate;
         const bool is_wide = !e->has_interval || half_width_ratio(e) > asked * (1 + ROUNDING);
-        if (!is_wide || point_result_is_given_up(p) || ++n > MAX_WIDE) {
-            continue;
-        }
-        _cleanup_(buf_done) struct buf text = BUF_INIT;
-        layout_describe_place(l, p->point->index, &text);
-        buf_printf(&text, ": %zu of %zu trials succeeded", p->n_succeeded, p->n_trials);
-        if (e->has_interval) {
-            buf_printf(&text, ", and the interval is within %.3g%%, not %.3g%%",
-                       100 * half_width_ratio(e), 100 * asked);
-        }
-        notes_add(notes, NOTE_WARNING, "%s", buf_cstr(&text));
+        n += is_wide && !point_result_is_given_up(p);
     }
-    if (n > MAX_WIDE) {
-        notes_add(notes, NOTE_WARNING, "%zu more points have fewer trials than they need",
-                  n - MAX_WIDE);
+    if (n > 0) {
+        notes_add(notes, NOTE_WARNING,
+                  "%zu of %u points have no interval within the %.3g%% that stopWhen asks for", n,
+                  r->def->matrix.n_points, 100 * asked);
     }
 }
 
@@ -435,7 +424,7 @@ void notes_init(struct notes *notes, const struct layout *l)
     note_flops(notes, l->result);
     note_failures(notes, l);
     note_thresholds(notes, l);
-    note_wide(notes, l);
+    note_wide(notes, l->result);
     warn_of_mfu(notes, l->result);
     note_warnings(notes, l);
 }
@@ -447,16 +436,4 @@ void notes_done(struct notes *notes)
         free(n->details);
     }
     vec_done(&notes->list);
-}
-
-void note_put_details(const char *details, struct buf *out)
-{
-    for (size_t len; details != NULL && *details != '\0'; details += len + (details[len] == '\n')) {
-        len = strcspn(details, "\n");
-        size_t shown = len; /* without the blanks at its end */
-        while (shown > 0 && details[shown - 1] == ' ') {
-            shown--;
-        }
-        buf_printf(out, shown == 0 ? "\n" : "      %.*s\n", (int)shown, details);
-    }
 }

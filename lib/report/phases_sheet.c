@@ -19,7 +19,7 @@ static void put_time(struct sheet *s, const char *title, const char *name, doubl
     if (t != NULL) {
         table_known(t, title, !isnan(ns), ns < 1e8 ? "%.1f" : "%.0f", ns / 1e6);
     } else {
-        sheet_number(s, name, ns / 1e9);
+        row_number(s, NULL, name, ns / 1e9, 1);
     }
 }
 
@@ -56,6 +56,8 @@ static void put_row(struct sheet *s, const struct result *r, uint32_t point, enu
 
 static void put_rows(struct sheet *s, const struct result *r)
 {
+    put_row(s, r, 0, roles[0], &(struct step_means){0});
+    row_drop_all(s);
     for (uint32_t p = 0; p < r->def->matrix.n_points; p++) {
         for (size_t i = 0; i < COUNT_OF(roles); i++) {
             const struct step_means *means = phases_of(r->points[p].kept, roles[i]);
@@ -138,7 +140,7 @@ static void put_people(struct sheet *s, const struct result *r)
     sheet_put_run(s, r, NULL);
     put_rows(s, r);
     struct table *t = row_take(s);
-    if (table_is_empty(t)) {
+    if (table_n_rows(t) == 0) {
         sheet_line(s, &sheet_paragraph,
                    "No replica of a succeeded trial reports how it spent its time.");
         table_free(t);
@@ -163,11 +165,9 @@ static void put_people(struct sheet *s, const struct result *r)
 
 void sheet_phases(struct sheet *s, const struct result *r)
 {
-    if (s->form != SHEET_CSV) {
+    if (s->form == SHEET_CSV) {
+        put_rows(s, r);
+    } else {
         put_people(s, r);
-        return;
     }
-    put_row(s, r, 0, roles[0], &(struct step_means){0});
-    sheet_drop_rows(s);
-    put_rows(s, r);
 }

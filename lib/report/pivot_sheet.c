@@ -71,9 +71,6 @@ static void put_caption(const struct pivot *p, struct buf *out)
         put_axes(&p->columns, out);
         buf_puts(out, p->columns.axes.len > 1 ? " (columns, from the top)" : " (columns)");
     }
-    _cleanup_(buf_done) struct buf marks = BUF_INIT;
-    run_labels_put(p->result, &marks);
-    buf_printf(out, "%s%s", marks.len > 0 ? ", " : "", buf_cstr(&marks));
 }
 
 static void put_value(const struct pivot *p, double value, struct buf *out)
@@ -203,49 +200,6 @@ static struct table *table_of(const struct pivot *p, bool is_text, bool with_int
     return t;
 }
 
-#define GRID_MAX_POINTS 1000 /* a wider grid is not readable */
-
-/* NULL: it does not exist. */
-static struct pivot *grid_of(const struct layout *l)
-{
-    const size_t n = l->words.names.len;
-    if (n < 1 || n > 2 || l->result->def->matrix.n_swept > GRID_MAX_POINTS || l->mixed_units ||
-        (n == 1 && layout_follows_system(l, l->words.names.items[0]))) {
-        return NULL;
-    }
-    const bool with_system = l->words.systems || n == 1;
-    _cleanup_(freep) char *rows =
-        xasprintf("%s%s%s", with_system ? "system" : "", with_system && n == 2 ? "," : "",
-                  n == 2 ? l->words.names.items[0] : "");
-    const struct pivot_params axes = {.rows = rows, .columns = l->words.names.items[n - 1]};
-    struct pivot *p = NULL;
-    const char *fix;
-    (void)pivot_new(l->result, &axes, &p, &fix, NULL); /* a parameter's name may be no axis */
-    return p;
-}
-
-bool sheet_grid(struct sheet *s, const struct layout *l)
-{
-    struct pivot *p = grid_of(l);
-    struct table *t = NULL;
-    struct buf caption = BUF_INIT;
-    /* A zip's values are a diagonal: a grid of blanks. */
-    if (p != NULL && p->rows.heads.len > 1 && n_columns(p) > 1 &&
-        n_cells(p) <= 2 * (size_t)l->result->def->matrix.n_swept) {
-        t = table_of(p, false, false);
-        put_caption(p, &caption);
-    }
-    const bool has_grid = t != NULL && sheet_fits(s, t);
-    if (has_grid) {
-        sheet_table(s, &caption, t, p->rows.axes.len);
-    } else {
-        table_free(t);
-        buf_done(&caption);
-    }
-    pivot_free(p);
-    return has_grid;
-}
-
 static void put_people(struct sheet *s, const struct pivot *p)
 {
     struct buf text = BUF_INIT;
@@ -282,24 +236,26 @@ static void put_axis_words(struct sheet *s, const struct pivot *p, const struct 
     vec_each (const char *const, axis, &side->axes) {
         _cleanup_(freep) char *column = xasprintf("axis_%s", *axis);
         _cleanup_(freep) char *value = axis_value(p->result, *axis, side->heads.items[head]);
-        sheet_word(s, column, value);
+        row_text(s, NULL, column, value);
     }
 }
 
 static void put_row(struct sheet *s, const struct pivot *p, size_t i)
 {
     const struct estimate *cell = &p->cells[i];
+    const bool has = cell->known && cell->has_interval;
     _cleanup_(buf_done) struct buf ratio = BUF_INIT;
     put_ratio(p, &ratio);
-    sheet_word(s, "run", p->result->def->name);
-    sheet_word(s, "figure", p->figure->name);
-    sheet_word(s, "ratio", buf_cstr(&ratio));
-    sheet_word(s, "unit", p->unit);
-    sheet_value(s, "value", cell);
-    sheet_interval(s, "low", "high", cell);
+    row_text(s, NULL, "run", p->result->def->name);
+    row_text(s, NULL, "figure", p->figure->name);
+    row_text(s, NULL, "ratio", buf_cstr(&ratio));
+    row_text(s, NULL, "unit", p->unit);
+    row_number(s, NULL, "value", cell->known ? cell->value : NAN, 1);
+    row_number(s, NULL, "low", has ? cell->low : NAN, 1);
+    row_number(s, NULL, "high", has ? cell->high : NAN, 1);
     put_axis_words(s, p, &p->rows, i / n_columns(p));
     put_axis_words(s, p, &p->columns, i % n_columns(p));
-    sheet_end_row(s);
+    row_end(s);
 }
 
 void sheet_pivot(struct sheet *s, const struct pivot *p)

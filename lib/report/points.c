@@ -1,12 +1,8 @@
 /* A result by point, see sheets.h: the tables that the layout gives it and the notes below them. */
-#include <math.h>
-
+#include "base/str.h"
 #include "report/prose.h"
 #include "report/sheets.h"
 #include "result/catalogue.h"
-#include "result/result_json.h"
-
-#define MAX_ROWS 12 /* of a brief table of points; of more a grid is shown if it can be */
 
 /* ---- for people ---- */
 
@@ -57,44 +53,102 @@ static void put_scaling(struct sheet *s, const struct layout *l)
     }
 }
 
+/* LAYOUT_BY_INDEX where what varies takes too many columns. */
+static unsigned index_part(struct sheet *s, const struct layout *l)
+{
+    if (l->words.names.len + l->words.systems < 2) {
+        return 0;
+    }
+    _cleanup_(table_freep) struct table *t = points_table(s, l, 0);
+    return sheet_fits(s, t) ? 0 : LAYOUT_BY_INDEX;
+}
+
 static void put_points(struct sheet *s, const struct layout *l)
 {
     static const unsigned parts[] = {LAYOUT_ALL, LAYOUT_SPEEDUP, 0};
+    if (l->is_brief && !swept_any(l->result, p, p->throughput.estimate.known)) {
+        return; /* what failed says it */
+    }
     for (size_t i = l->is_brief ? 1 : 0; i < COUNT_OF(parts); i++) {
-        struct table *t = layout_points(l, parts[i]);
+        struct table *t = points_table(s, l, parts[i]);
         if (sheet_fits(s, t)) {
             sheet_table(s, NULL, t, 1);
             return;
         }
         table_free(t);
     }
-    if (l->words.names.len + l->words.systems == 1) { /* one column says which point a row is */
-        sheet_table(s, NULL, layout_points(l, 0), 1);
-        return;
-    }
-    /* Rows have the index, and a list says what each point is. */
-    sheet_table(s, NULL, layout_points(l, LAYOUT_BY_INDEX), 1);
-    sheet_block(s, NULL);
-    result_each_swept (p, l->result) {
-        struct buf text = BUF_INIT;
-        buf_printf(&text, "Point %u: ", p->point->index);
-        layout_describe_point(l, p->point->index, &text);
-        sheet_put_line(s, NULL, &text);
+    const unsigned by_index = index_part(s, l);
+    sheet_table(s, NULL, points_table(s, l, by_index), 1);
+    if (by_index != 0) {
+        sheet_block(s, NULL);
+        result_each_swept (p, l->result) {
+            sheet_put_point(s, &l->words, p->point);
+        }
     }
 }
 
-static void put_tables(struct sheet *s, const struct layout *l)
+/* ---- figures in tables of their own: times to an accuracy and accuracies after a time, if the
+ * definition asks for them; those of PLACE_MORE; metrics (core/metric_set.h), if a trial has others
+ * than those that each gang has ---- */
+
+static void put_caption(const struct layout *l, struct buf *out)
 {
-    const bool has_any = swept_any(l->result, p, p->throughput.estimate.known);
-    if (l->is_brief && !has_any) {
-        return; /* what failed says it */
+    const struct spec *spec = l->result->def->spec;
+    const char *separator = "";
+    if (spec->goal.kind != GOAL_NONE) {
+        buf_puts(out, "Time to ");
+        goal_format(&spec->goal, out);
+        buf_puts(out, ", in seconds");
+        if (l->result->price != NULL) {
+            buf_printf(out, ", and its cost at %s", l->result->price);
+        }
+        separator = "; ";
     }
-    const bool has_grid =
-        (!l->is_brief || l->result->def->matrix.n_swept > MAX_ROWS) && sheet_grid(s, l);
-    if (!l->is_brief || !has_grid) {
-        put_points(s, l);
+    if (spec->accuracy_after_s > 0) {
+        buf_printf(out, "%s%sccuracy after %.6g s", separator, *separator == '\0' ? "A" : "a",
+                   spec->accuracy_after_s);
     }
 }
+
+static void put_others(struct sheet *s, const struct layout *l, struct buf *caption_take,
+                       unsigned part)
+{
+    const size_t n_words = l->words.names.len + l->words.systems;
+    const unsigned by_index = index_part(s, l);
+    sheet_table(s, caption_take, points_table(s, l, part | by_index),
+                by_index != 0 || n_words == 0 ? 1 : n_words);
+}
+
+static bool has_columns(const struct layout *l, unsigned part)
+{
+    struct layout_columns columns = layout_columns_of(l, part);
+    const bool has = columns.list.len > 0;
+    vec_done(&columns.list);
+    return has;
+}
+
+void sheet_other_figures(struct sheet *s, const struct layout *l)
+{
+    static const char *const of_any[] = {METRIC_SHARED, METRIC_START_SPREAD, METRIC_UNMET, NULL};
+    struct words_names metrics = {0};
+    struct buf caption = BUF_INIT;
+    metric_names_add(&metrics, l->result);
+    if (has_columns(l, LAYOUT_ACCURACY)) {
+        put_caption(l, &caption);
+        put_others(s, l, &caption, LAYOUT_ACCURACY);
+    }
+    if (!l->is_brief && has_columns(l, LAYOUT_MORE)) {
+        buf_puts(&caption, "More figures");
+        put_others(s, l, &caption, LAYOUT_MORE);
+    }
+    if (vec_any(&metrics, it, !str_is_one_of(*it, of_any))) {
+        buf_puts(&caption, "Other figures, as medians over the trials");
+        put_others(s, l, &caption, LAYOUT_METRICS);
+    }
+    vec_done(&metrics);
+}
+
+/* ---- notes ---- */
 
 /* Those of some kinds, NOTE_WARNING at most. A brief sheet has no titles of sections. */
 static void put_notes(struct sheet *s, const struct notes *notes, enum note_kind from,
@@ -134,7 +188,7 @@ static void put_people(struct sheet *s, const struct result *r)
         put_notes(s, &notes, NOTE_FAILED, NOTE_FAILED);
     }
     put_scaling(s, &l);
-    put_tables(s, &l);
+    put_points(s, &l);
     sheet_other_figures(s, &l);
     if (s->term.brief) {
         put_notes(s, &notes, NOTE_BASE, NOTE_BASE);
@@ -144,91 +198,10 @@ static void put_people(struct sheet *s, const struct result *r)
     }
 }
 
-/* ---- for programs ---- */
-
-static void put_throughput(struct sheet *s, const struct point_result *p)
-{
-    const struct figure shown = figure_shown(&p->throughput);
-    const struct estimate *own = &shown.estimate;
-    sheet_value(s, "throughput", own);
-    sheet_word(s, "throughput_unit", own->known ? shown.unit : NULL);
-    sheet_interval(s, "throughput_low", "throughput_high", own);
-    sheet_method(s, "throughput_method", own);
-    sheet_number(s, "throughput_min", figure_shown_value(&p->throughput, p->throughput_min));
-    sheet_number(s, "throughput_max", figure_shown_value(&p->throughput, p->throughput_max));
-}
-
-/* Those that the definition asks for. */
-static void put_figures(struct sheet *s, const struct spec *spec, const struct point_result *p)
-{
-    put_throughput(s, p);
-    figure_each_kind (k) {
-        if (k->column == NULL || k == &figure_kinds[FIGURE_THROUGHPUT] ||
-            !figure_is_asked(k, spec)) {
-            continue;
-        }
-        const struct figure f = figure_of(p, k);
-        if (k->has_interval) {
-            sheet_estimate(s, k->column, &f.estimate);
-        } else {
-            sheet_value(s, k->column, &f.estimate);
-        }
-    }
-    sheet_method(s, "ratio_method", &point_figure(p, FIGURE_EFFICIENCY)->estimate);
-    if (spec->goal.kind != GOAL_NONE) {
-        sheet_count(s, "trials_reached", p->n_reached);
-    }
-}
-
-static void put_row(struct sheet *s, const struct result *r, const struct words_names *names,
-                    const struct words_names *metrics, const struct point_result *p)
-{
-    const struct run_def *def = r->def;
-    const struct point_result *base = result_baseline(r, p);
-    sheet_word(s, "kind", p->point->is_baseline ? "baseline" : "point");
-    sheet_word(s, "run", def->name);
-    sheet_word(s, "benchmark", def->spec->name);
-    sheet_count(s, "point", p->point->index);
-    sheet_word(s, "system", def->spec->systems.items[p->point->system].name);
-    sheet_word(s, "phase", trial_phase_to_string(p->phase));
-    sheet_params(s, names->items, names->len, &p->point->params);
-    put_figures(s, def->spec, p);
-    sheet_word(s, "baseline_kind", baseline_kind_names[def->spec->baseline.kind]);
-    sheet_number(s, "baseline_point", base == NULL ? NAN : base->point->index);
-    const struct figure x = base == NULL ? (struct figure){0} : figure_shown(&base->throughput);
-    sheet_value(s, "baseline_throughput", &x.estimate);
-    sheet_count(s, "trials_succeeded", p->n_succeeded);
-    sheet_count(s, "trials_total", p->n_trials);
-    sheet_bool(s, "rehearsal", def->rehearsal);
-    sheet_bool(s, "simulated", r->simulated);
-    sheet_count(s, "pods", point_pods(p->point));
-    sheet_number(s, "cpus", p->cpus);
-    sheet_bool(s, "imported", spec_is_imported(def->spec));
-    const struct exchange_mode mode = point_mode(def->spec, p->point);
-    char mode_text[EXCHANGE_MODE_TEXT_MAX];
-    exchange_mode_text(&mode, mode_text);
-    sheet_word(s, "mode", mode_text);
-    if (p->point->devices > 0) {
-        sheet_count(s, "devices", p->point->devices);
-    }
-    for (size_t i = 0; i < metrics->len; i++) {
-        _cleanup_(freep) char *column = xasprintf("metric_%s", metrics->items[i]);
-        sheet_estimate(s, column, &metric_of_point(p, metrics->items[i])->estimate);
-    }
-    sheet_end_row(s);
-}
-
 void sheet_points(struct sheet *s, const struct result *r)
 {
     if (s->form == SHEET_CSV) {
-        struct words_names names = {0}, metrics = {0};
-        sheet_names_add(&names, r);
-        metric_names_add(&metrics, r);
-        result_each_point (p, r) {
-            put_row(s, r, &names, &metrics, p);
-        }
-        vec_done(&names);
-        vec_done(&metrics);
+        points_put_all(s, r);
     } else {
         put_people(s, r);
     }

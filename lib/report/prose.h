@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/texts.h"
+#include "compare/comparison.h"
 #include "report/layout.h"
 #include "report/sheet.h"
 
@@ -61,6 +62,9 @@ void notes_done(struct notes *notes);
 
 /* The lines under the table of a comparison; the last is the verdict. prose_compare.c. */
 void prose_compare_init(struct notes *lines, const struct comparison *c);
-
-/* Indented and not broken: lines of logs, and of YAML that will be copied. NULL: nothing. */
-void note_put_details(const char *details, struct buf *out);
+/* Have all points these numbers of trials? Then its table has no column of them. */
+bool compare_trials(const struct comparison *c, size_t *ret_base, size_t *ret_candidate);
+/* Has the ratio of a point an interval? */
+bool compare_any_interval(const struct comparison *c);
+/* What varies over its common points; its names are for vec_done. compare_sheet.c. */
+struct point_words compare_words_of(const struct comparison *c);

@@ -12,6 +12,24 @@
 /* "2%", "1.5%": 100 times a ratio, with no more digits than it has. */
 #define PERCENT "%.3g%%"
 
+bool compare_trials(const struct comparison *c, size_t *ret_base, size_t *ret_candidate)
+{
+    const struct compared_point *first = &c->points.items[0];
+    if (!vec_all(&c->points, p,
+                 p->base->n_succeeded == first->base->n_succeeded &&
+                     p->candidate->n_succeeded == first->candidate->n_succeeded)) {
+        return false;
+    }
+    *ret_base = first->base->n_succeeded;
+    *ret_candidate = first->candidate->n_succeeded;
+    return true;
+}
+
+bool compare_any_interval(const struct comparison *c)
+{
+    return vec_any(&c->points, p, p->ratio.estimate.has_interval);
+}
+
 /* The largest change among points of that kind, as a share of the base. */
 static double largest(const struct comparison *c, enum change change)
 {
@@ -31,15 +49,15 @@ static void say_figures(struct notes *lines, const struct comparison *c)
     const struct figure f = figure_shown(&c->points.items[0].base->throughput);
     _cleanup_(buf_done) struct buf text = BUF_INIT;
     size_t n_base, n_candidate;
-    if (compare_layout_trials(c, &n_base, &n_candidate)) {
+    if (compare_trials(c, &n_base, &n_candidate)) {
         buf_printf(&text, " %zu+%zu", n_base, n_candidate);
     }
     notes_add(lines, NOTE_INFO,
               "Throughput: %s of the whole %s, median over%s trials. Ratio: candidate / base%s.",
               f.unit, f.scope, buf_cstr(&text),
-              compare_layout_any_interval(c) ? ", with its 95% interval"
-              : c->axis == NULL              ? "; intervals need 3 trials on both sides"
-                                             : "; intervals need 3 pairs");
+              compare_any_interval(c) ? ", with its 95% interval"
+              : c->axis == NULL       ? "; intervals need 3 trials on both sides"
+                                      : "; intervals need 3 pairs");
 }
 
 static void put_p(double p, struct buf *out)

@@ -28,7 +28,7 @@ static void put_name(const struct layout *l, const struct curve *c, struct buf *
         .names = {l->result->curves.names.items, l->result->curves.names.len, 0},
         .systems = l->words.systems,
     };
-    words_put_point(&words, c->points.items[0]->point, layout_form(l), out);
+    words_put_point(&words, c->points.items[0]->point, "", out);
     buf_puts(out, out->len == 0 ? "" : ", ");
 }
 

@@ -10,11 +10,7 @@
 
 static void put_point(const struct layout *l, const struct point_result *p, struct buf *out)
 {
-    if (layout_has_words(l)) {
-        layout_describe_point(l, p->point->index, out);
-    } else {
-        buf_puts(out, "the only point");
-    }
+    words_put_point(&l->words, p->point, "the only point", out);
 }
 
 /* ---- which point to choose ---- */

@@ -44,7 +44,6 @@ static void put_pairs(struct sheet *s, const struct beside *x)
 {
     _cleanup_(layout_done) struct layout l;
     layout_init(&l, x->b->result);
-    l.is_page = s->form == SHEET_HTML;
     struct table *table = table_new();
     const struct point_result *last = NULL;
     vec_each (const struct reference_pair, pair, &x->pairs) {

@@ -207,85 +207,6 @@ void reference_layout_title(struct sheet *s, const struct reference *r, const ch
     }
 }
 
-/* ---- for programs ---- */
-
-/* Has the row any figure at the column? A median may have a speedup alone. */
-static bool has_figure(const struct reference_row *row, size_t column)
-{
-    return array_any(row->figures, REFERENCE_FIGURE_COUNT, it,
-                     *it != NULL && !isnan((*it)[column]));
-}
-
-static const struct reference_erratum *find_erratum(const struct reference_table *t,
-                                                    enum reference_figure figure,
-                                                    const struct reference_row *row, size_t column)
-{
-    return vec_find(&t->errata, e,
-                    e->figure == figure && reference_erratum_names(t, e, row, column));
-}
-
-/* What the source prints: its own derived figure, or the number that an erratum corrects. */
-static double printed_of(const struct reference_table *t, enum reference_figure figure,
-                         const struct reference_row *row, size_t column)
-{
-    const double published = reference_published(row, figure, column);
-    const struct reference_erratum *e = find_erratum(t, figure, row, column);
-    if (!isnan(published) || e == NULL || e->column == REFERENCE_NO_ROW) {
-        return published;
-    }
-    return reference_ratio(figure, e->printed);
-}
-
-static void put_row(struct sheet *s, const struct reference *r, const struct reference_table *t,
-                    const struct reference_row *x, size_t column)
-{
-    static const char *const derived[] = {"value", "speedup", "efficiency", "price_index", "cost"};
-    static const char *const printed[] = {"printed_value", "printed_speedup", "printed_efficiency",
-                                          "printed_price_index", "printed_cost"};
-    const struct reference_source *source = &r->sources.items[t->source];
-    const struct reference_erratum *e = NULL;
-    sheet_word(s, "set", r->name);
-    sheet_count(s, "year", (uint64_t)r->year);
-    sheet_word(s, "table", t->name);
-    sheet_word(s, "row", x->name);
-    sheet_word(s, "model", reference_model(r, t, x));
-    sheet_word(s, "axis", t->axis);
-    sheet_number(s, "column", t->columns[column]);
-    sheet_word(s, "unit", t->unit);
-    sheet_word(s, "scope", reference_scope_names[t->scope]);
-    sheet_word(s, "quality", reference_quality_names[t->quality]);
-    sheet_number(s, "reading_error", t->quality == REFERENCE_READING ? t->reading_error : NAN);
-    for (int f = 0; f < REFERENCE_FIGURE_COUNT; f++) {
-        sheet_number(s, derived[f], reference_figure(x, (enum reference_figure)f, column));
-    }
-    for (int f = 0; f < REFERENCE_FIGURE_COUNT; f++) {
-        sheet_number(s, printed[f], printed_of(t, (enum reference_figure)f, x, column));
-    }
-    for (int f = 0; f < REFERENCE_FIGURE_COUNT && e == NULL; f++) {
-        e = find_erratum(t, (enum reference_figure)f, x, column);
-    }
-    sheet_word(s, "erratum", e == NULL ? NULL : e->what);
-    sheet_word(s, "source", source->title);
-    sheet_word(s, "commit", source->commit);
-    sheet_end_row(s);
-}
-
-static void put_rows(struct sheet *s, const struct reference *r)
-{
-    const struct reference_table *first = r->tables.items; /* no list of a set is empty */
-    put_row(s, r, first, first->rows.items, 0);
-    sheet_drop_rows(s);
-    vec_each (const struct reference_table, t, &r->tables) {
-        vec_each (const struct reference_row, row, &t->rows) {
-            for (size_t c = 0; c < t->n_columns; c++) {
-                if (has_figure(row, c)) {
-                    put_row(s, r, t, row, c);
-                }
-            }
-        }
-    }
-}
-
 /* The set as its file has it. */
 static json_t *reference_to_json(const struct reference *r)
 {
@@ -319,8 +240,6 @@ void sheet_reference(struct sheet *s, const struct reference *r)
 {
     if (s->form == SHEET_JSON) {
         s->document = reference_to_json(r);
-    } else if (s->form == SHEET_CSV) {
-        put_rows(s, r);
     } else {
         put_people(s, r);
     }

@@ -12,9 +12,7 @@ static const char method[] =
     "beyond the median of the others of its role in the same trial, the median over trials. "
     "Slowest: in how many trials it was the slowest of its role.";
 
-/* `is_wide`: people get all columns. */
-static void put_row(struct sheet *s, const struct result *r, const struct replica_line *line,
-                    bool is_wide)
+static void put_row(struct sheet *s, const struct result *r, const struct replica_line *line)
 {
     struct table *t = row_people(s);
     row_text(s, NULL, "run", r->def->name);
@@ -31,8 +29,8 @@ static void put_row(struct sheet *s, const struct result *r, const struct replic
     row_percent(s, "EXCESS", "excess", line->excess, true);
     row_part_of(s, "SLOWEST", "trials_slowest", "trials_compared", line->n_slowest,
                 line->n_compared);
-    row_percent(s, is_wide ? "THROTTLED" : NULL, "throttled", line->throttled, false);
-    if (t != NULL && is_wide) {
+    row_percent(s, "THROTTLED", "throttled", line->throttled, false);
+    if (t != NULL) {
         table_text(t, "NODE", "%s%s", line->node == NULL ? "-" : line->node,
                    line->n_nodes > 1 ? " and others" : "");
     }
@@ -41,43 +39,31 @@ static void put_row(struct sheet *s, const struct result *r, const struct replic
     row_end(s);
 }
 
-static void put_rows(struct sheet *s, const struct result *r, bool is_wide)
+static void put_rows(struct sheet *s, const struct result *r)
 {
+    put_row(s, r, &(struct replica_line){0});
+    row_drop_all(s);
     vec_each (const struct replica_line, line, &r->lines.list) {
-        put_row(s, r, line, is_wide);
+        put_row(s, r, line);
     }
-}
-
-static void put_table(struct sheet *s, const struct result *r)
-{
-    put_rows(s, r, true);
-    struct table *t = row_take(s);
-    if (!sheet_fits(s, t)) {
-        table_free(t);
-        put_rows(s, r, false);
-        t = row_take(s);
-    }
-    sheet_table(s, NULL, t, 2); /* each part with point and replica */
 }
 
 static void put_people(struct sheet *s, const struct result *r, const struct replica_lines *lines)
 {
-    struct buf text = BUF_INIT;
     struct layout l;
     sheet_put_run(s, r, NULL);
     if (lines->list.len == 0) {
         sheet_line(s, &sheet_paragraph, "No trial has succeeded.");
         return;
     }
-    put_table(s, r);
+    put_rows(s, r);
+    sheet_table(s, NULL, row_take(s), 2); /* each part with point and replica */
     layout_init(&l, r);
     sheet_block(s, NULL);
     for (size_t i = 0; i < lines->list.len; i++) {
         const uint32_t point = lines->list.items[i].point;
         if (i == 0 || point != lines->list.items[i - 1].point) {
-            buf_printf(&text, "Point %u: ", point);
-            layout_describe_point(&l, point, &text);
-            sheet_put_line(s, NULL, &text);
+            sheet_put_point(s, &l.words, r->points[point].point);
         }
     }
     layout_done(&l);
@@ -88,9 +74,7 @@ static void put_people(struct sheet *s, const struct result *r, const struct rep
 void sheet_replicas(struct sheet *s, const struct result *r)
 {
     if (s->form == SHEET_CSV) {
-        put_row(s, r, &(struct replica_line){0}, true);
-        sheet_drop_rows(s);
-        put_rows(s, r, true);
+        put_rows(s, r);
     } else {
         put_people(s, r, &r->lines);
     }

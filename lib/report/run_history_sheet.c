@@ -49,6 +49,8 @@ static void put_row(struct sheet *s, const struct run_history *h, const struct r
 
 static void put_rows(struct sheet *s, const struct run_history *h)
 {
+    put_row(s, h, &(struct run_history_entry){0}, NULL);
+    row_drop_all(s);
     for (size_t i = 0; i < h->entries.len; i++) {
         put_row(s, h, &h->entries.items[i], change_at(h, i));
     }
@@ -164,8 +166,6 @@ void sheet_history(struct sheet *s, const struct run_history *h)
     if (s->form == SHEET_JSON) {
         s->document = history_to_json(h);
     } else if (s->form == SHEET_CSV) {
-        put_row(s, h, &(struct run_history_entry){0}, NULL);
-        sheet_drop_rows(s);
         put_rows(s, h);
     } else {
         put_people(s, h);

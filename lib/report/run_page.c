@@ -125,32 +125,6 @@ static void put_systems(struct sheet *s, const struct layout *l)
     sheet_close(s);
 }
 
-/* ---- a comparison ---- */
-
-static void put_comparison(struct sheet *s, const struct comparison *c)
-{
-    static const struct sheet_mark differs = {.page = "Differs: "};
-    struct buf text = BUF_INIT;
-    _cleanup_(notes_done) struct notes lines;
-    prose_compare_init(&lines, c);
-    sheet_open(s, SHEET_PLAIN, "Comparison");
-    buf_puts(&text, "Base: ");
-    comparison_describe_side(c, true, &text);
-    buf_puts(&text, ". Candidate: ");
-    comparison_describe_side(c, false, &text);
-    buf_putc(&text, '.');
-    sheet_put_line(s, &sheet_paragraph, &text);
-    sheet_line(s, &sheet_paragraph, "%s", "");
-    sheet_span(s, SHEET_STRONG, "%s", lines.list.items[lines.list.len - 1].text); /* the verdict */
-    sheet_table(s, NULL, compare_layout_table(c, false), 1);
-    sheet_name_table(s, "Comparison by point");
-    for (size_t i = 0; i + 1 < lines.list.len; i++) {
-        const struct note *line = &lines.list.items[i];
-        sheet_line(s, line->kind == NOTE_DIFFERS ? &differs : NULL, "%s", line->text);
-    }
-    sheet_close(s);
-}
-
 /* ---- charts ---- */
 
 static void put_charts(struct sheet *s, const struct layout *l)
@@ -197,17 +171,11 @@ static void put_scaling(struct sheet *s, const struct layout *l)
 
 /* ---- tables and notes ---- */
 
-static void put_points(struct sheet *s, const struct layout *l)
-{
-    sheet_heading(s, "Points");
-    sheet_table(s, NULL, layout_points(l, LAYOUT_ALL), 1);
-}
-
 static void put_tables(struct sheet *s, const struct layout *l)
 {
     sheet_open(s, SHEET_PLAIN, NULL);
-    (void)sheet_grid(s, l); /* the rows below have the same */
-    put_points(s, l);
+    sheet_heading(s, "Points");
+    sheet_table(s, NULL, points_table(s, l, LAYOUT_ALL), 1);
     sheet_other_figures(s, l);
     sheet_close(s);
 }
@@ -337,13 +305,7 @@ static void put_sections(struct sheet *s, const struct layout *l)
 
 void sheet_run(struct sheet *s, const struct result *r)
 {
-    _cleanup_(layout_done) struct layout l;
-    layout_init(&l, r);
-    l.is_page = true;
-    put_summary(s, &l);
-    put_verdict(s, &l);
-    put_meanings(s, &l);
-    put_sections(s, &l);
+    sheet_page(s, &(struct run_page){.result = r});
 }
 
 void sheet_page(struct sheet *s, const struct run_page *page)
@@ -351,11 +313,15 @@ void sheet_page(struct sheet *s, const struct run_page *page)
     _cleanup_(layout_done) struct layout l;
     layout_init(&l, page->result);
     l.is_page = true;
-    put_title(s, page, &l);
+    if (page->program != NULL) {
+        put_title(s, page, &l);
+    } else {
+        put_summary(s, &l);
+    }
     put_verdict(s, &l);
     put_meanings(s, &l);
     if (page->comparison != NULL) {
-        put_comparison(s, page->comparison);
+        sheet_comparison(s, page->comparison);
     }
     put_sections(s, &l);
     if (page->beside != NULL) {
@@ -363,5 +329,7 @@ void sheet_page(struct sheet *s, const struct run_page *page)
         sheet_beside(s, page->beside);
         sheet_close(s);
     }
-    put_definition(s, page);
+    if (page->program != NULL) {
+        put_definition(s, page);
+    }
 }

@@ -16,9 +16,15 @@ const struct sheet_mark sheet_soft = {.is_paragraph = true, .look = SHEET_SOFT};
 const struct sheet_mark sheet_warning = {
     .word = "!", .color = TERMINAL_YELLOW, .indent = 2, .markdown = "**Warning:** "};
 
+static bool is_for_programs(const struct sheet *s)
+{
+    return s->form == SHEET_CSV || s->form == SHEET_JUNIT;
+}
+
 void sheet_init(struct sheet *s, enum sheet_form form, const struct terminal *term)
 {
     *s = (struct sheet){.form = form};
+    s->table = is_for_programs(s) ? table_new() : NULL;
     if (term != NULL) {
         s->term = *term;
         s->term.columns = term->columns == 0 ? DEFAULT_COLUMNS : term->columns;
@@ -43,13 +49,13 @@ static void finish(struct sheet *s)
         vec_done(&part->spans);
         chart_done(&part->chart);
     }
-    vec_each (struct sheet_column, column, &s->rows.columns) {
-        free(column->name);
-    }
     vec_done(&s->parts);
-    vec_done(&s->rows.columns);
-    vec_done(&s->rows.cells);
-    buf_done(&s->rows.words);
+    table_free(s->table);
+}
+
+static void write_csv(const struct sheet *s, struct buf *out)
+{
+    table_format_csv(s->table, out);
 }
 
 static void write_json(const struct sheet *s, struct buf *out)
@@ -69,7 +75,7 @@ void sheet_write(struct sheet *s_take, struct buf *out)
     static void (*const writers[])(const struct sheet *, struct buf *) = {
         [SHEET_TEXT] = sheet_write_text,   [SHEET_MARKDOWN] = sheet_write_markdown,
         [SHEET_HTML] = sheet_write_html,   [SHEET_SVG] = write_svg,
-        [SHEET_CSV] = sheet_write_csv,     [SHEET_JSON] = write_json,
+        [SHEET_CSV] = write_csv,           [SHEET_JSON] = write_json,
         [SHEET_JUNIT] = sheet_write_junit,
     };
     writers[s_take->form](s_take, out);
@@ -143,6 +149,13 @@ void sheet_put_line(struct sheet *s, const struct sheet_mark *mark, struct buf *
     buf_done(text_take);
 }
 
+void sheet_put_point(struct sheet *s, const struct point_words *words, const struct point *p)
+{
+    _cleanup_(buf_done) struct buf text = BUF_INIT;
+    words_put_point(words, p, "all", &text);
+    sheet_line(s, NULL, "Point %u: %s", p->index, buf_cstr(&text));
+}
+
 void sheet_details(struct sheet *s, const char *details)
 {
     if (details != NULL) {
@@ -154,7 +167,7 @@ void sheet_table(struct sheet *s, struct buf *caption_take, struct table *table_
                  size_t n_heads)
 {
     struct buf none = BUF_INIT, *caption = caption_take == NULL ? &none : caption_take;
-    if (table_is_empty(table_take)) {
+    if (table_n_rows(table_take) == 0) {
         table_free(table_take);
         buf_done(caption);
         return;
@@ -212,106 +225,11 @@ void sheet_figure(struct sheet *s, const struct chart *chart_take)
     add_part(s, SHEET_FIGURE)->chart = *chart_take;
 }
 
-/* ---- for programs ---- */
-
-/* The words, which get its text next, after the NUL of the cell before. */
-static struct buf *add_cell(struct sheet *s, const char *column)
-{
-    struct sheet_rows *rows = &s->rows;
-    if (!rows->is_named) {
-        *vec_push(&rows->columns) = (struct sheet_column){.name = xstrdup(column)};
-    }
-    buf_putc(&rows->words, '\0');
-    *vec_push(&rows->cells) = rows->words.len;
-    return &rows->words;
-}
-
-void sheet_word(struct sheet *s, const char *column, const char *text)
-{
-    buf_puts(add_cell(s, column), text == NULL ? "" : text);
-}
-
-void sheet_count(struct sheet *s, const char *column, uint64_t count)
-{
-    buf_printf(add_cell(s, column), "%" PRIu64, count);
-}
-
-void sheet_bool(struct sheet *s, const char *column, bool is_true)
-{
-    sheet_word(s, column, is_true ? "true" : "false");
-}
-
-void sheet_number(struct sheet *s, const char *column, double number)
-{
-    number_format_exact(number, add_cell(s, column));
-}
-
-void sheet_value(struct sheet *s, const char *column, const struct estimate *e)
-{
-    sheet_number(s, column, e->known ? e->value : NAN);
-}
-
-void sheet_interval(struct sheet *s, const char *low, const char *high, const struct estimate *e)
-{
-    const bool has = e->known && e->has_interval;
-    sheet_number(s, low, has ? e->low : NAN);
-    sheet_number(s, high, has ? e->high : NAN);
-}
-
-void sheet_estimate(struct sheet *s, const char *name, const struct estimate *e)
-{
-    _cleanup_(freep) char *low = xasprintf("%s_low", name), *high = xasprintf("%s_high", name);
-    sheet_value(s, name, e);
-    sheet_interval(s, low, high, e);
-}
-
-void sheet_method(struct sheet *s, const char *column, const struct estimate *e)
-{
-    const bool has = e->known && e->has_interval;
-    sheet_word(s, column, has ? interval_method_names[e->method] : NULL);
-}
-
-void sheet_names_add(struct words_names *names, const struct result *r)
-{
-    result_each_point (p, r) {
-        vec_each (struct param, param, &p->point->params.list) {
-            words_add_name(names, param->name);
-        }
-    }
-}
-
-void sheet_params(struct sheet *s, const char *const *names, size_t n_names,
-                  const struct params *params)
-{
-    for (size_t i = 0; i < n_names; i++) {
-        const struct value *v = params_get(params, names[i]);
-        struct buf *cell = add_cell(s, names[i]);
-        if (v != NULL) {
-            value_format(v, cell);
-        }
-        if (!s->rows.is_named) {
-            s->rows.columns.items[s->rows.columns.len - 1].is_param = true;
-        }
-    }
-}
-
-void sheet_end_row(struct sheet *s)
-{
-    s->rows.is_named = true;
-    assert(s->rows.cells.len % s->rows.columns.len == 0);
-}
-
-void sheet_drop_rows(struct sheet *s)
-{
-    s->rows.cells.len = 0;
-    buf_clear(&s->rows.words);
-}
-
-/* ---- for both ---- */
+/* ---- for people and programs ---- */
 
 struct table *row_people(struct sheet *s)
 {
-    if (s->form == SHEET_CSV || s->form == SHEET_JUNIT) {
+    if (is_for_programs(s)) {
         return NULL;
     }
     s->table = s->table == NULL ? table_new() : s->table;
@@ -325,23 +243,28 @@ struct table *row_take(struct sheet *s)
     return t;
 }
 
+/* What the form calls the column; NULL: it does not have it. */
+static const char *column_in(const struct sheet *s, const char *title, const char *name)
+{
+    return is_for_programs(s) ? name : title;
+}
+
 void row_text(struct sheet *s, const char *title, const char *name, const char *text)
 {
     struct table *t = row_people(s);
     if (t != NULL && title != NULL) {
         table_text(t, title, "%s", text == NULL ? "-" : text);
     } else if (t == NULL && name != NULL) {
-        sheet_word(s, name, text);
+        buf_puts(table_add(s->table, name, TABLE_LEFT), text == NULL ? "" : text);
     }
 }
 
 void row_count(struct sheet *s, const char *title, const char *name, uint64_t count)
 {
-    struct table *t = row_people(s);
-    if (t != NULL && title != NULL) {
-        table_number(t, title, "%" PRIu64, count);
-    } else if (t == NULL && name != NULL) {
-        sheet_count(s, name, count);
+    (void)row_people(s);
+    const char *column = column_in(s, title, name);
+    if (column != NULL) {
+        table_number(s->table, column, "%" PRIu64, count);
     }
 }
 
@@ -350,23 +273,31 @@ void row_bool(struct sheet *s, const char *name, bool is_true)
     row_text(s, NULL, name, is_true ? "true" : "false");
 }
 
+/* Of programs alone; NaN: not known. */
+static void add_exact(struct sheet *s, const char *name, double number)
+{
+    if (name != NULL) {
+        number_format_exact(number, table_add(s->table, name, TABLE_RIGHT));
+    }
+}
+
 void row_number(struct sheet *s, const char *title, const char *name, double number, double factor)
 {
     struct table *t = row_people(s);
-    if (t != NULL && title != NULL) {
+    if (t == NULL) {
+        add_exact(s, name, number);
+    } else if (title != NULL) {
         table_value(t, title, factor * number);
-    } else if (t == NULL && name != NULL) {
-        sheet_number(s, name, number);
     }
 }
 
 void row_percent(struct sheet *s, const char *title, const char *name, double ratio, bool with_sign)
 {
     struct table *t = row_people(s);
-    if (t != NULL && title != NULL) {
+    if (t == NULL) {
+        add_exact(s, name, ratio);
+    } else if (title != NULL) {
         table_percent(t, title, ratio, with_sign);
-    } else if (t == NULL && name != NULL) {
-        sheet_number(s, name, ratio);
     }
 }
 
@@ -377,17 +308,78 @@ void row_part_of(struct sheet *s, const char *title, const char *name, const cha
     if (t != NULL) {
         table_part_of(t, title, n, of);
     } else {
-        sheet_count(s, name, n);
-        sheet_count(s, of_name, of);
+        row_count(s, NULL, name, n);
+        row_count(s, NULL, of_name, of);
+    }
+}
+
+void row_figure(struct sheet *s, const char *title, const char *name, const struct figure *f,
+                int decimals)
+{
+    struct table *t = row_people(s);
+    const bool is_known = f->estimate.known;
+    if (t == NULL || decimals == ROW_NUMBER) {
+        row_number(s, title, name, is_known ? figure_shown(f).estimate.value : NAN, 1);
+    } else if (title != NULL) {
+        table_known(t, title, is_known, "%.*f%%", decimals, 100 * f->estimate.value);
+    }
+}
+
+void row_interval(struct sheet *s, const char *title, const char *name, const struct figure *f,
+                  int decimals)
+{
+    struct table *t = row_people(s);
+    const struct estimate e = figure_shown(f).estimate;
+    const bool has = e.known && e.has_interval;
+    if (t == NULL && name != NULL) {
+        _cleanup_(freep) char *low = xasprintf("%s_low", name), *high = xasprintf("%s_high", name);
+        add_exact(s, low, has ? e.low : NAN);
+        add_exact(s, high, has ? e.high : NAN);
+    } else if (t != NULL && title != NULL && decimals == ROW_NUMBER) {
+        table_interval(t, title, f);
+    } else if (t != NULL && title != NULL) {
+        table_known(t, title, has, "%.*f..%.*f%%", decimals, 100 * e.low, decimals, 100 * e.high);
+    }
+}
+
+void row_method(struct sheet *s, const char *name, const struct figure *f)
+{
+    const bool has = f->estimate.known && f->estimate.has_interval;
+    row_text(s, NULL, name, has ? interval_method_names[f->estimate.method] : NULL);
+}
+
+void row_system(struct sheet *s, const struct point_words *words, const struct point *p)
+{
+    const struct system *system = &words->spec->systems.items[p->system];
+    row_text(s, words->systems ? "SYSTEM" : NULL, NULL, system->label);
+    row_text(s, NULL, "system", system->name);
+}
+
+void row_params(struct sheet *s, const struct words_names *names, const struct point *p)
+{
+    struct table *t = row_people(s);
+    vec_each (const char *const, name, names) {
+        const struct value *v = params_get(&p->params, *name);
+        _cleanup_(buf_done) struct buf text = BUF_INIT;
+        _cleanup_(freep) char *column = xasprintf("param_%s", *name);
+        if (v != NULL) {
+            value_format(v, &text);
+        }
+        if (t == NULL) {
+            row_text(s, NULL, column, buf_cstr(&text)); /* table_format_csv may shorten it */
+        } else {
+            table_named(t, *name, v == NULL ? "-" : buf_cstr(&text));
+        }
     }
 }
 
 void row_end(struct sheet *s)
 {
-    struct table *t = row_people(s);
-    if (t != NULL) {
-        table_end_row(t);
-    } else {
-        sheet_end_row(s);
-    }
+    (void)row_people(s);
+    table_end_row(s->table);
+}
+
+void row_drop_all(struct sheet *s)
+{
+    table_drop_rows(s->table);
 }

@@ -71,7 +71,7 @@ struct sheet_head {
     char *description;           /* in text a line of its own */
 };
 
-/* A part of a line with a look of its own. A plain one has words of ours alone. */
+/* A part of a line with a look of its own. */
 struct sheet_piece {
     enum sheet_look look;
     char *text; /* owned */
@@ -104,25 +104,13 @@ struct sheet_part {
     struct chart chart;            /* of a figure; owned */
 };
 
-struct sheet_rows {
-    VEC(struct sheet_column {
-        char *name;
-        bool is_param; /* becomes param_NAME where another column has its name */
-    })
-    columns;
-    VEC(size_t) cells; /* where in `words` the text of each begins; "": not known */
-    struct buf words;
-    bool is_named; /* the columns are known: a row has ended */
-};
-
 struct sheet {
     enum sheet_form form;
     struct terminal term;
     VEC(struct sheet_part) parts;
-    struct sheet_rows rows; /* of programs */
-    struct table *table;    /* of people, while its rows are made; owned; NULL: none */
-    json_t *document;       /* of SHEET_JSON: the whole of it; owned */
-    bool is_block;          /* of the next part */
+    struct table *table; /* of programs; of people, while its rows are made; owned; NULL: none */
+    json_t *document;    /* of SHEET_JSON: the whole of it; owned */
+    bool is_block;       /* of the next part */
     const char *section;
 };
 
@@ -143,7 +131,9 @@ void sheet_block(struct sheet *s, const char *section);
 /* A line, in text broken at blanks, with '?' for control characters. `mark` NULL: none. */
 void sheet_line(struct sheet *s, const struct sheet_mark *mark, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
-/* The same; no line where the text is empty. */
+/* The line "Point 3: trainers 2". */
+void sheet_put_point(struct sheet *s, const struct point_words *words, const struct point *p);
+/* The same as sheet_line; no line where the text is empty. */
 void sheet_put_line(struct sheet *s, const struct sheet_mark *mark, struct buf *text_take);
 /* More lines of the last line, each with its newline, which are not broken. NULL: none. */
 void sheet_details(struct sheet *s, const char *details);
@@ -173,33 +163,11 @@ void sheet_term(struct sheet *s, enum sheet_look look, const char *name, const c
     __attribute__((format(printf, 4, 5)));
 void sheet_figure(struct sheet *s, const struct chart *chart_take);
 
-/* ---- for programs ---- */
-
-/* The next cell of a row; the first row names the columns. What is not known is NULL or NaN. */
-void sheet_word(struct sheet *s, const char *column, const char *text);
-void sheet_count(struct sheet *s, const char *column, uint64_t count);
-void sheet_bool(struct sheet *s, const char *column, bool is_true);
-void sheet_number(struct sheet *s, const char *column, double number);
-/* Adds the names of the parameters of a result's points. */
-void sheet_names_add(struct words_names *names, const struct result *r);
-/* A column a name; a point that lacks one has an empty cell. */
-void sheet_params(struct sheet *s, const char *const *names, size_t n_names,
-                  const struct params *params);
-/* Its value, or its 95% interval. */
-void sheet_value(struct sheet *s, const char *column, const struct estimate *e);
-void sheet_interval(struct sheet *s, const char *low, const char *high, const struct estimate *e);
-/* Both, as NAME, NAME_low and NAME_high. */
-void sheet_estimate(struct sheet *s, const char *name, const struct estimate *e);
-/* How the interval was found. */
-void sheet_method(struct sheet *s, const char *column, const struct estimate *e);
-void sheet_end_row(struct sheet *s);
-/* Drops the rows; what stays are their columns, those of a table that may have no row. */
-void sheet_drop_rows(struct sheet *s);
-
-/* ---- for both: a table that is declared once ---- */
+/* ---- for people and programs: a table that is declared once ---- */
 
 /* The next cell of a row: of people below `title`, of programs in the column `name`. NULL: they do
- * not get it. A text that is NULL and a number that is NaN are not known. */
+ * not get it. A text that is NULL and a number that is NaN are not known; programs get numbers with
+ * all digits needed to read them back, and an empty cell for what is not known. */
 void row_text(struct sheet *s, const char *title, const char *name, const char *text);
 void row_count(struct sheet *s, const char *title, const char *name, uint64_t count);
 void row_bool(struct sheet *s, const char *name, bool is_true); /* of programs alone */
@@ -210,21 +178,32 @@ void row_percent(struct sheet *s, const char *title, const char *name, double ra
 /* "3 of 5", or both numbers. */
 void row_part_of(struct sheet *s, const char *title, const char *name, const char *of_name,
                  size_t n, size_t of);
+/* A figure as it is printed: its value; its 95% interval, of programs in NAME_low and NAME_high;
+ * how that was found. `decimals`: of a percentage. */
+#define ROW_NUMBER (-1)
+void row_figure(struct sheet *s, const char *title, const char *name, const struct figure *f,
+                int decimals);
+void row_interval(struct sheet *s, const char *title, const char *name, const struct figure *f,
+                  int decimals);
+void row_method(struct sheet *s, const char *name, const struct figure *f);
+/* What distinguishes a point: its system, if systems differ; a column for each of the names, empty
+ * where the point lacks the parameter. */
+void row_system(struct sheet *s, const struct point_words *words, const struct point *p);
+void row_params(struct sheet *s, const struct words_names *names, const struct point *p);
 void row_end(struct sheet *s);
+/* Drops the rows; what stays are their columns, those of a table that may have no row. */
+void row_drop_all(struct sheet *s);
 /* For cells of people alone; NULL: the sheet is for programs. */
 struct table *row_people(struct sheet *s);
 /* The rows of people so far; owned. */
 struct table *row_take(struct sheet *s);
 
-/* ---- the formats, for sheet.c alone: sheet_text.c, sheet_markdown.c, sheet_html.c, sheet_csv.c,
+/* ---- the formats, for sheet.c alone: sheet_text.c, sheet_markdown.c, sheet_html.c,
  * sheet_junit.c ---- */
 
 void sheet_write_text(const struct sheet *s, struct buf *out);
 void sheet_write_markdown(const struct sheet *s, struct buf *out);
 void sheet_write_html(const struct sheet *s, struct buf *out);
-/* RFC 4180, header first; numbers with all digits needed to read them back, empty cells for what is
- * not known. */
-void sheet_write_csv(const struct sheet *s, struct buf *out);
-/* Rows of "kind", "name", "outcome" and "message" (gate_sheet.c): what is "Failed" is a failure,
+/* Rows of "kind", "outcome", "name" and "message" (gate_sheet.c): what is "Failed" is a failure,
  * what is "Unknown" an error. */
 void sheet_write_junit(const struct sheet *s, struct buf *out);

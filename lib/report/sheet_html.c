@@ -9,7 +9,6 @@ enum group {
     GROUP_TERMS,
     GROUP_THINGS,
     GROUP_CHARTS,
-    GROUP_CHART, /* right below a heading, which is its title */
 };
 static const struct element {
     const char *open, *close;
@@ -19,7 +18,6 @@ static const struct element {
     [GROUP_TERMS] = {"<dl>\n", "</dl>\n"},
     [GROUP_THINGS] = {"<dl class=\"what\">\n", "</dl>\n"},
     [GROUP_CHARTS] = {"<div class=\"charts\">\n", "</div>\n"},
-    [GROUP_CHART] = {"<div class=\"charts\">", "</div>\n"},
 };
 
 static const struct element paragraphs[] = {
@@ -30,6 +28,7 @@ static const struct element paragraphs[] = {
 };
 
 static const struct element spans[] = {
+    [SHEET_PLAIN] = {"", ""},
     [SHEET_SOFT] = {"<span class=\"soft\">", "</span>"},
     [SHEET_STRONG] = {"<strong>", "</strong>"},
     [SHEET_ON_SCREEN] = {"<span class=\"screen\">", "</span>"},
@@ -74,13 +73,12 @@ void html_end_page(struct buf *out)
 
 struct writer {
     struct buf *out;
-    const struct sheet_part *before; /* NULL: none */
     enum group group;
     const char *heading; /* the last one: what a table is called */
     bool is_page, in_head;
 };
 
-static enum group group_of(const struct writer *w, const struct sheet_part *p)
+static enum group group_of(const struct sheet_part *p)
 {
     if (p->kind == SHEET_LINE) {
         return p->is_item ? GROUP_LIST : GROUP_NONE;
@@ -88,9 +86,7 @@ static enum group group_of(const struct writer *w, const struct sheet_part *p)
     if (p->kind == SHEET_TERM) {
         return p->look == SHEET_WHAT ? GROUP_THINGS : GROUP_TERMS;
     }
-    return p->kind != SHEET_FIGURE                              ? GROUP_NONE
-           : w->before != NULL && w->before->kind == SHEET_HEAD ? GROUP_CHART
-                                                                : GROUP_CHARTS;
+    return p->kind == SHEET_FIGURE ? GROUP_CHARTS : GROUP_NONE;
 }
 
 static void enter(struct writer *w, enum group group)
@@ -133,27 +129,11 @@ static void close_section(struct writer *w)
     w->in_head = false;
 }
 
-/* Words of our own: their quotes stay as they are. */
-static void put_words(const char *text, struct buf *out)
-{
-    for (; *text != '\0'; text++) {
-        if (*text == '&' || *text == '<') {
-            buf_puts(out, *text == '&' ? "&amp;" : "&lt;");
-        } else {
-            buf_putc(out, *text);
-        }
-    }
-}
-
 static void put_text(const struct sheet_part *p, struct buf *out)
 {
     html_escape(p->text, out);
     vec_each (const struct sheet_piece, span, &p->spans) {
-        if (span->look == SHEET_PLAIN) {
-            put_words(span->text, out);
-        } else {
-            html_put(out, spans[span->look].open, span->text, spans[span->look].close);
-        }
+        html_put(out, spans[span->look].open, span->text, spans[span->look].close);
     }
 }
 
@@ -182,12 +162,9 @@ static void put_term(const struct sheet_part *p, struct buf *out)
     buf_puts(out, "</dd>\n");
 }
 
-static void put_chart(const struct chart *c, bool is_titled, struct buf *out)
+static void put_chart(const struct chart *c, struct buf *out)
 {
-    buf_puts(out, "<figure><figcaption>");
-    if (!is_titled) {
-        html_put(out, "<h3>", c->title, "</h3>");
-    }
+    html_put(out, "<figure><figcaption><h3>", c->title, "</h3>");
     if (c->subtitle != NULL) {
         html_put(out, spans[SHEET_SOFT].open, c->subtitle, spans[SHEET_SOFT].close);
     }
@@ -196,7 +173,7 @@ static void put_chart(const struct chart *c, bool is_titled, struct buf *out)
     if (c->missing != NULL) {
         html_put(out, paragraphs[SHEET_SOFT].open, c->missing, "</p>\n");
     }
-    buf_puts(out, is_titled ? "</figure>" : "</figure>\n");
+    buf_puts(out, "</figure>\n");
 }
 
 static void put_part(struct writer *w, const struct sheet_part *p)
@@ -231,17 +208,16 @@ static void put_part(struct writer *w, const struct sheet_part *p)
         put_term(p, w->out);
         break;
     case SHEET_FIGURE:
-        put_chart(&p->chart, w->group == GROUP_CHART, w->out);
+        put_chart(&p->chart, w->out);
         break;
     }
-    w->before = p;
 }
 
 void sheet_write_html(const struct sheet *s, struct buf *out)
 {
     struct writer w = {.out = out, .heading = ""};
     vec_each (const struct sheet_part, p, &s->parts) {
-        enter(&w, group_of(&w, p));
+        enter(&w, group_of(p));
         put_part(&w, p);
     }
     enter(&w, GROUP_NONE);

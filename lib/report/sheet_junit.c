@@ -4,16 +4,11 @@
 #include "report/sheet.h"
 
 /* The columns of its rows, see gate_sheet.c. */
-enum column { KIND, NAME, OUTCOME, MESSAGE, COLUMNS };
+enum column { KIND, OUTCOME, NAME, MESSAGE };
 
 static const char *word(const struct sheet *s, size_t row, enum column column)
 {
-    return s->rows.words.data + s->rows.cells.items[row * COLUMNS + column];
-}
-
-static size_t n_rows(const struct sheet *s)
-{
-    return s->rows.cells.len / COLUMNS;
+    return table_text_at(s->table, row, column);
 }
 
 /* XML 1.0 has no other control characters than line breaks and tabs. */
@@ -48,7 +43,7 @@ static void put_case(const struct sheet *s, size_t row, const char *suite, struc
 static size_t count(const struct sheet *s, const char *outcome)
 {
     size_t n = 0;
-    for (size_t i = 0; i < n_rows(s); i++) {
+    for (size_t i = 0; i < table_n_rows(s->table); i++) {
         n += str_eq(word(s, i, OUTCOME), outcome);
     }
     return n;
@@ -58,8 +53,9 @@ void sheet_write_junit(const struct sheet *s, struct buf *out)
 {
     _cleanup_(buf_done) struct buf counts = BUF_INIT;
     const char *suite = "";
-    buf_printf(&counts, "tests=\"%zu\" failures=\"%zu\" errors=\"%zu\" skipped=\"%zu\"", n_rows(s),
-               count(s, "Failed"), count(s, "Unknown"), count(s, "Skipped"));
+    buf_printf(&counts, "tests=\"%zu\" failures=\"%zu\" errors=\"%zu\" skipped=\"%zu\"",
+               table_n_rows(s->table), count(s, "Failed"), count(s, "Unknown"),
+               count(s, "Skipped"));
     buf_printf(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites %s>\n",
                buf_cstr(&counts));
     vec_each (const struct sheet_part, p, &s->parts) {
@@ -73,7 +69,7 @@ void sheet_write_junit(const struct sheet *s, struct buf *out)
         }
     }
     buf_puts(out, "    </properties>\n");
-    for (size_t i = 0; i < n_rows(s); i++) {
+    for (size_t i = 0; i < table_n_rows(s->table); i++) {
         put_case(s, i, suite, out);
     }
     vec_each (const struct sheet_part, p, &s->parts) {

@@ -1,5 +1,4 @@
 /* A sheet as GitHub Markdown, see sheet.h. */
-#include "report/prose.h"
 #include "report/sheet.h"
 
 static void put_words(const char *text, const char *end, struct buf *out)
@@ -41,7 +40,7 @@ static void put_line(const struct sheet_part *p, struct buf *out)
     buf_putc(out, '\n');
     if (p->details != NULL) { /* a block of code inside the item */
         buf_putc(out, '\n');
-        note_put_details(p->details, out);
+        put_details(p->details, out);
         buf_putc(out, '\n');
     }
 }

@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "report/prose.h"
 #include "report/sheet.h"
 
 /* On the next line where it does not fit after what is `used`. Returns what is used then. */
@@ -78,7 +77,7 @@ static void put_line(const struct terminal *term, const struct sheet_part *p, st
         used = mark->indent + text_width(word) + 1;
     }
     wrap_text(out, p->text, term->columns, used, mark->indent + 2);
-    note_put_details(p->details, out);
+    put_details(p->details, out);
 }
 
 void sheet_write_text(const struct sheet *s, struct buf *out)

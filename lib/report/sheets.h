@@ -4,15 +4,14 @@
 #include "report/sheet.h"
 #include "result/result.h"
 
-/* By point, the tables of a result: a compact grid where two names vary, then one row a point.
- * Below them: unit, scope, interval method, the baseline used, what failed, thresholds and
- * warnings. A brief sheet has what failed first, one of both tables, and no more than a reader must
- * know. Not of JSON (run_walk_put_json). points.c. */
+/* By point, the tables of a result, a row a point. Below them: unit, scope, interval method, the
+ * baseline used, what failed, thresholds and warnings. A brief sheet has what failed first, and no
+ * more than a reader must know. Not of JSON (run_walk_put_json). points.c. */
 void sheet_points(struct sheet *s, const struct result *r);
 /* Its notes alone. points.c. */
 struct layout;
 void sheet_notes(struct sheet *s, const struct layout *l);
-/* Times to accuracy and metrics, a table each. other_figures.c. */
+/* Times to accuracy, more figures and metrics, a table each. points.c. */
 void sheet_other_figures(struct sheet *s, const struct layout *l);
 /* What a page says of a run: what it is, its verdict, charts, tables, notes, and where it ran.
  * run_page.c. */
@@ -26,7 +25,8 @@ struct run_page {
     const struct comparison *comparison;   /* of this result with another; NULL: none */
     const struct reference_beside *beside; /* published figures for it; NULL: none */
     const char *created;                   /* when the run was made, as text */
-    const char *program;                   /* the program that makes the page: "benchctl 0.1.0" */
+    /* The program that makes the page, "benchctl 0.1.0"; NULL: as of sheet_run. */
+    const char *program;
 };
 void sheet_page(struct sheet *s, const struct run_page *page);
 /* One of its charts by name (charts.h has the names). run_page.c. */
@@ -54,23 +54,17 @@ void sheet_curves(struct sheet *s, const struct result *r);
 /* A table of one figure over any axes (result/pivot.h). pivot_sheet.c. */
 struct pivot;
 void sheet_pivot(struct sheet *s, const struct pivot *p);
-/* Of throughputs, where one or two names vary: one, a row a system; two, a row for each value of
- * the first and a column for each of the second. Returns false, and adds nothing, where units
- * differ, where what varies follows from the system, where it would have one row or column, where
- * more than half of its cells are empty, and where it is too wide. */
-bool sheet_grid(struct sheet *s, const struct layout *l);
 /* Two runs side by side (docs/contracts/compare.md): a row a common point, below them the tests,
  * what differs, what only one side has, and the verdict. compare_sheet.c. */
 void sheet_comparison(struct sheet *s, const struct comparison *c);
 /* What a gate says of a run: its checks, the comparison, the verdict. gate_sheet.c. */
 struct gate;
 void sheet_gate(struct sheet *s, const struct gate *g);
-/* One benchmark over time: a row a run, and where it changed; in a page with a chart, and with a
- * link to each run. run_history_sheet.c. */
+/* One benchmark over time: a row a run, and where it changed. run_history_sheet.c. */
 struct run_history;
 void sheet_history(struct sheet *s, const struct run_history *h);
 /* A set of published figures: each table with what follows from it, its errata, notes and source.
- * reference_sheet.c. */
+ * Not of CSV. reference_sheet.c. */
 struct reference;
 void sheet_reference(struct sheet *s, const struct reference *r);
 /* The same next to a run: its points in rows with the figures of the same column, and what may not

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/parse.h"
 #include "base/str.h"
 #include "report/terminal.h"
 #include "result/number.h"
@@ -59,12 +60,11 @@ void table_column(struct table *t, const char *title, enum table_align align)
     *vec_push(&t->columns) = (struct column){xstrdup(title), align};
 }
 
-static uint32_t add_words(struct table *t, const char *text)
+/* Where the next of its words begins. */
+static uint32_t begin_words(struct table *t)
 {
     buf_putc(&t->words, '\0');
-    const size_t at = t->words.len;
-    buf_puts(&t->words, text);
-    return (uint32_t)at;
+    return (uint32_t)t->words.len;
 }
 
 static const char *text_of(const struct table *t, const struct cell *c)
@@ -72,19 +72,20 @@ static const char *text_of(const struct table *t, const struct cell *c)
     return t->words.data + c->text;
 }
 
-static void put_cell(struct table *t, const char *title, enum table_align align, char *text_take)
+struct buf *table_add(struct table *t, const char *title, enum table_align align)
 {
     if (title != NULL && !t->is_titled) {
         *vec_push(&t->columns) = (struct column){xstrdup(title), align};
     }
-    (void)text_replace_control(text_take, "", ' '); /* they must not break the table */
-    *vec_push(&t->cells) = (struct cell){add_words(t, text_take), 0};
-    free(text_take);
+    *vec_push(&t->cells) = (struct cell){begin_words(t), 0};
+    return &t->words;
 }
 
 void table_put(struct table *t, const char *title, enum table_align align, const char *fmt, ...)
 {
-    put_cell(t, title, align, xasprintf_rest(fmt));
+    _cleanup_(freep) char *text = xasprintf_rest(fmt);
+    (void)text_replace_control(text, "", ' '); /* they must not break the table */
+    buf_puts(table_add(t, title, align), text);
 }
 
 void table_named_column(struct table *t, const char *name, enum table_align align)
@@ -96,14 +97,12 @@ void table_named_column(struct table *t, const char *name, enum table_align alig
 void table_named(struct table *t, const char *name, const char *text)
 {
     _cleanup_(freep) char *title = t->is_titled ? NULL : text_capitals(name);
-    put_cell(t, title, TABLE_RIGHT, xstrdup(text));
+    table_number(t, title, "%s", text);
 }
 
 void table_value(struct table *t, const char *title, double value)
 {
-    struct buf text = BUF_INIT;
-    number_format(value, &text);
-    put_cell(t, title, TABLE_RIGHT, buf_take(&text));
+    number_format(value, table_add(t, title, TABLE_RIGHT));
 }
 
 void table_figure(struct table *t, const char *title, const struct figure *f)
@@ -115,13 +114,12 @@ void table_interval(struct table *t, const char *title, const struct figure *f)
 {
     const struct figure shown = figure_shown(f);
     const struct estimate *e = &shown.estimate;
-    struct buf text = BUF_INIT;
+    struct buf *cell = table_add(t, title, TABLE_RIGHT);
     if (e->known && e->has_interval) {
-        number_format_range(e->low, e->high, &text);
+        number_format_range(e->low, e->high, cell);
     } else {
-        buf_putc(&text, '-');
+        buf_putc(cell, '-');
     }
-    put_cell(t, title, TABLE_RIGHT, buf_take(&text));
 }
 
 void table_percent(struct table *t, const char *title, double ratio, bool with_sign)
@@ -140,16 +138,27 @@ void table_end_row(struct table *t)
     assert(t->cells.len % t->columns.len == 0);
 }
 
-bool table_is_empty(const struct table *t)
+void table_drop_rows(struct table *t)
 {
-    return t->cells.len == 0;
+    t->cells.len = 0;
+    buf_clear(&t->words);
+}
+
+size_t table_n_rows(const struct table *t)
+{
+    return t->columns.len == 0 ? 0 : t->cells.len / t->columns.len;
+}
+
+const char *table_text_at(const struct table *t, size_t row, size_t column)
+{
+    return text_of(t, &t->cells.items[row * t->columns.len + column]);
 }
 
 void table_link(struct table *t, const char *before, const char *name)
 {
     assert(t->cells.len > 0);
-    t->cells.items[t->cells.len - 1].link = add_words(t, before);
-    buf_puts(&t->words, name);
+    t->cells.items[t->cells.len - 1].link = begin_words(t);
+    buf_printf(&t->words, "%s%s", before, name);
 }
 
 void table_set_gap(struct table *t, unsigned gap)
@@ -304,6 +313,57 @@ void table_format_prose(struct table *t, size_t columns, struct buf *out)
             put_blanks(out, PROSE_INDENT);
             wrap_text(out, prose, columns, PROSE_INDENT, PROSE_INDENT);
         }
+    }
+}
+
+static bool is_formula(const char *text)
+{
+    double number;
+    return text[0] != '\0' && strchr("=+-@\t\r", text[0]) != NULL && parse_f64(text, &number) < 0;
+}
+
+/* Quoted where it must be, quotes doubled. What a spreadsheet would take for a formula gets an
+ * apostrophe in front, which makes it text there. */
+static void put_csv_cell(struct buf *out, const char *text)
+{
+    const char *mark = is_formula(text) ? "'" : "";
+    if (strpbrk(text, ",\"\r\n") == NULL) {
+        buf_puts(out, mark);
+        buf_puts(out, text);
+        return;
+    }
+    buf_printf(out, "\"%s", mark);
+    for (; *text != '\0'; text++) {
+        if (*text == '"') {
+            buf_putc(out, '"');
+        }
+        buf_putc(out, *text);
+    }
+    buf_putc(out, '"');
+}
+
+/* A parameter's column is put as param_NAME, which it is called only where another one is called
+ * NAME. */
+static const char *csv_title(const struct table *t, const char *title)
+{
+    static const char prefix[] = "param_";
+    const char *name = title + strlen(prefix);
+    return str_has_prefix(title, prefix) && !vec_any(&t->columns, c, str_eq(c->title, name))
+               ? name
+               : title;
+}
+
+void table_format_csv(const struct table *t, struct buf *out)
+{
+    const size_t n = t->columns.len;
+    vec_each (struct column, c, &t->columns) {
+        buf_printf(out, "%s%s", c == t->columns.items ? "" : ",", csv_title(t, c->title));
+    }
+    buf_putc(out, '\n');
+    for (size_t i = 0; i < t->cells.len; i++) {
+        put_csv_cell(out, text_of(t, &t->cells.items[i]));
+        buf_putc(out, i % n == n - 1 ? '\n' : ',');
+        buf_spill(out);
     }
 }
 

@@ -24,6 +24,8 @@ void table_column(struct table *t, const char *title, enum table_align align);
 #define table_number(t, title, ...) table_put(t, title, TABLE_RIGHT, __VA_ARGS__)
 void table_put(struct table *t, const char *title, enum table_align align, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
+/* The same, for its text to be appended at once, as it is. */
+struct buf *table_add(struct table *t, const char *title, enum table_align align);
 /* A number that may be unknown: then it is "-", and its arguments are not evaluated. */
 #define table_known(t, title, is_known, ...)                                                       \
     ((is_known) ? table_number(t, title, __VA_ARGS__) : table_number(t, title, "-"))
@@ -40,7 +42,10 @@ void table_percent(struct table *t, const char *title, double ratio, bool with_s
 /* "3 of 5"; "-" of 0. */
 void table_part_of(struct table *t, const char *title, size_t n, size_t of);
 void table_end_row(struct table *t);
-bool table_is_empty(const struct table *t); /* without a row */
+/* The columns of the dropped rows stay. */
+void table_drop_rows(struct table *t);
+size_t table_n_rows(const struct table *t);
+const char *table_text_at(const struct table *t, size_t row, size_t column);
 /* A page makes the last cell a link to `before` and `name`. */
 void table_link(struct table *t, const char *before, const char *name);
 /* Blanks between columns; 3 unless set. */
@@ -65,6 +70,8 @@ void table_format_list(struct table *t, size_t n_heads, bool with_header, size_t
  * blanks, next to the other columns or, where they leave too little room, below its row and without
  * its title ("-" is left out then). No other cell is broken. */
 void table_format_prose(struct table *t, size_t columns, struct buf *out);
+/* RFC 4180, header first. */
+void table_format_csv(const struct table *t, struct buf *out);
 void table_format_markdown(const struct table *t, struct buf *out);
 /* A <table>, its texts escaped; right-aligned cells have the class "r". */
 void table_format_html(const struct table *t, struct buf *out);

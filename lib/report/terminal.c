@@ -51,3 +51,15 @@ void wrap_text(struct buf *out, const char *text, size_t columns, size_t used, s
     }
     buf_putc(out, '\n');
 }
+
+void put_details(const char *details, struct buf *out)
+{
+    for (size_t len; details != NULL && *details != '\0'; details += len + (details[len] == '\n')) {
+        len = strcspn(details, "\n");
+        size_t shown = len; /* without the blanks at its end */
+        while (shown > 0 && details[shown - 1] == ' ') {
+            shown--;
+        }
+        buf_printf(out, shown == 0 ? "\n" : "      %.*s\n", (int)shown, details);
+    }
+}

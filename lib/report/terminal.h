@@ -26,3 +26,5 @@ void terminal_colored(struct buf *out, const struct terminal *t, const char *col
 void wrap_text(struct buf *out, const char *text, size_t columns, size_t used, size_t indent);
 /* Characters of UTF-8: every byte but those that continue one. NULL has none. */
 size_t text_width(const char *text);
+/* Indented and not broken: lines of logs, and of YAML that will be copied. NULL: nothing. */
+void put_details(const char *details, struct buf *out);

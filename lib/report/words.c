@@ -44,19 +44,18 @@ void words_add_differences(struct point_words *words, const struct point *first,
     }
 }
 
-/* Names of what is counted. */
-static bool is_count(const char *name)
+void words_add_all(struct point_words *words, const struct result *r)
 {
-    static const char *const counts[] = {"pservers", "trainers", "workers", "threads"};
-    return str_index(name, counts, COUNT_OF(counts)) >= 0;
+    words->systems = true;
+    result_each_point (p, r) {
+        vec_each (const struct param, param, &p->point->params.list) {
+            words_add_name(&words->names, param->name);
+        }
+    }
 }
 
-void words_put_value(const char *name, const struct value *v, enum words_form form, struct buf *out)
+void words_put_value(const char *name, const struct value *v, struct buf *out)
 {
-    if (form == WORDS_COUNTED && v != NULL && v->is_int && is_count(name)) {
-        buf_printf(out, "%lld %.*s", (long long)v->i, (int)strlen(name) - (v->i == 1), name);
-        return;
-    }
     buf_printf(out, "%s ", name);
     if (v == NULL) {
         buf_putc(out, '-');
@@ -65,36 +64,20 @@ void words_put_value(const char *name, const struct value *v, enum words_form fo
     }
 }
 
-void words_put_point(const struct point_words *words, const struct point *p, enum words_form form,
+void words_put_point(const struct point_words *words, const struct point *p, const char *none,
                      struct buf *out)
 {
-    const char *separator = "";
+    const size_t begin = out->len;
     if (words->systems) {
         buf_puts(out, words->spec->systems.items[p->system].label);
-        separator = ", ";
     }
-    vec_each (const char *const, it, &words->names) {
-        const char *name = *it;
-        if (words->without != NULL && str_eq(name, words->without)) {
-            continue;
+    vec_each (const char *const, name, &words->names) {
+        if (words->without == NULL || !str_eq(*name, words->without)) {
+            buf_puts(out, out->len == begin ? "" : ", ");
+            words_put_value(*name, params_get(&p->params, *name), out);
         }
-        const struct value *v = params_get(&p->params, name);
-        const bool is_zero = v != NULL && v->is_int && v->i == 0;
-        if (form == WORDS_COUNTED && words->systems && is_zero && str_eq(name, "pservers")) {
-            continue;
-        }
-        buf_puts(out, separator);
-        separator = ", ";
-        words_put_value(name, v, form, out);
     }
-}
-
-void words_describe_point(const struct point_words *words, const struct point *p,
-                          enum words_form form, struct buf *out)
-{
-    const size_t begin = out->len;
-    words_put_point(words, p, form, out);
-    buf_puts(out, out->len == begin ? "all" : "");
+    buf_puts(out, out->len == begin ? none : "");
 }
 
 void words_put_estimate(const struct estimate *e, const char *unit, struct buf *out)
@@ -128,15 +111,4 @@ const char *mark_of(const struct result *r, int i)
     const bool has[MARK_COUNT] = {r->def->rehearsal, r->simulated, spec_is_imported(r->def->spec),
                                   scheduling_lanes(&r->def->scheduling) > 1};
     return has[i] ? words[i] : NULL;
-}
-
-void run_labels_put(const struct result *r, struct buf *out)
-{
-    const char *separator = "";
-    for (int i = 0; i < MARK_COUNT; i++) {
-        if (mark_of(r, i) != NULL) {
-            buf_printf(out, "%s%s", separator, mark_of(r, i));
-            separator = ", ";
-        }
-    }
 }

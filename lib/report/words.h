@@ -36,22 +36,14 @@ struct point_words {
  * systems if theirs differ. */
 void words_add_differences(struct point_words *words, const struct point *first,
                            const struct point *p);
-enum words_form {
-    WORDS_FULL, /* "fluid, batch_size 16, pservers 2" */
-    /* "fluid, batch_size 16, 2 pservers": for readers who do not know the definition; a system
-     * without servers has no "0 pservers" */
-    WORDS_COUNTED,
-};
-/* Appends nothing where the points have no distinct words; "-" for a parameter that the
- * point does not have. */
-void words_put_point(const struct point_words *words, const struct point *p, enum words_form form,
+/* Adds the system and every parameter of every point. */
+void words_add_all(struct point_words *words, const struct result *r);
+/* "fluid, batch_size 16, pservers 2", with "-" for a parameter that the point does not have; `none`
+ * where the points have no distinct words. */
+void words_put_point(const struct point_words *words, const struct point *p, const char *none,
                      struct buf *out);
-/* The same; "all" where the points have no distinct words. */
-void words_describe_point(const struct point_words *words, const struct point *p,
-                          enum words_form form, struct buf *out);
-/* One parameter of it: "pservers 2", "1 pserver"; `v` NULL: "-" in place of the value. */
-void words_put_value(const char *name, const struct value *v, enum words_form form,
-                     struct buf *out);
+/* One parameter of it: "pservers 2"; `v` NULL: "-" in place of the value. */
+void words_put_value(const char *name, const struct value *v, struct buf *out);
 
 /* "point", "points": the end of a word for n of them. */
 static inline const char *plural(uint64_t n)
@@ -65,9 +57,7 @@ void words_put_figure(const struct figure *f, struct buf *out);
 /* A ratio: "64.8% (95%: 56.4..75.1%)". */
 void words_put_percent(const struct estimate *e, struct buf *out);
 
-/* What a run is other than measured, in every output: "rehearsal, simulated"; nothing of a run that
- * was measured. */
-void run_labels_put(const struct result *r, struct buf *out);
 #define MARK_COUNT 4
-/* The i-th mark, "rehearsal"; static; NULL: the run does not have it. */
+/* What a run is other than measured: "rehearsal" and others, which its head has in every output.
+ * Static; NULL: the run does not have the i-th. */
 const char *mark_of(const struct result *r, int i);

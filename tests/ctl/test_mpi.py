@@ -184,7 +184,8 @@ class OpenMpi(cli.CliCase):
                 self.assertLess(abs(size / time_us / 1e3 - gb_per_s), .0006 + size / time_us / 1e3 * .0051 / time_us)
             self.assertAlmostEqual((bus + in_bus) / 2, point["throughput"]["value"], delta=.001)
         table = self.ctl("results", result["run"], "--store", self.store, "--explain").stdout
-        self.assertRegex(table, r"Throughput in GB/s, by bytes \(rows\) and workers\s+\(columns\), rehearsal")
+        grid = self.ctl("results", result["run"], "--store", self.store, "--cells", "throughput", "--rows", "bytes", "--columns", "workers").stdout
+        self.assertRegex(grid, r"Throughput in GB/s, by bytes \(rows\) and workers\s+\(columns\)")
         self.assertNotRegex(table.partition("\nWarnings\n")[0], "EFFICIENCY|%")
 
     def test_without_a_command(self):

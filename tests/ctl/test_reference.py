@@ -1,8 +1,6 @@
 #!/usr/bin/env python3
 """benchctl results --reference, with a run and without: what is printed, and all that follows from published figures, which
 reference_check.py computes again."""
-import csv
-import io
 import json
 import math
 import re
@@ -64,14 +62,9 @@ class Reference(cli.CliCase):
                 self.assertEqual((document["apiVersion"], document["kind"], document["name"]),
                                  ("benchd.io/v1alpha1", "Reference", name))
                 sources = {source["id"] for source in document["sources"]}
-                rows = list(csv.DictReader(io.StringIO(self.ctl("results", "--reference", name, "-o", "csv").stdout)))
-                figures = 0
                 for table in document["tables"]:
                     self.assertIn(table["source"], sources)
                     self.assertEqual(table["readingError"] is not None, table["quality"] == "Reading")
-                    figures += sum(len(row["figures"]) for row in table["rows"])
-                self.assertEqual(len(rows), figures)
-                self.assertTrue(all(row["quality"] == "Reading" or row["reading_error"] == "" for row in rows))
                 self.assertTrue(self.ctl("results", "--reference", name).stdout.startswith(f"{name}   {document['year']}\n"))
                 self.assertIn(f"({document['year']})", self.ctl("results", "--reference", name, "-o", "markdown").stdout.splitlines()[0])
 
@@ -118,8 +111,6 @@ class Reference(cli.CliCase):
             self.assertTrue(close(figure["efficiency"], figure["value"] / (figure["column"] * one[name])))
         text = self.ctl("results", "--reference", "paddle-vgg16-cpu-2018").stdout
         self.assertIn("PaddlePaddle Fluid    78.64%   77.48%*   62.44%   60.89%\n", text)
-        rows = list(csv.DictReader(io.StringIO(self.ctl("results", "--reference", "paddle-vgg16-cpu-2018", "-o", "csv").stdout)))
-        self.assertEqual([float(r["printed_efficiency"]) for r in rows if r["printed_efficiency"]], [round(p / 100, 4) for p in printed])
 
     def test_what_the_page_prints_besides(self):
         text = self.ctl("results", "--reference", "paddle-vgg16-cpu-2018").stdout
@@ -156,7 +147,7 @@ class Reference(cli.CliCase):
         path.write_text(BAD, encoding="utf-8")
         self.assertIn("mine.yaml:5:9: error: tables: the list is empty", self.ctl("results", "--reference", str(path), code=2).stderr)
         self.ctl("results", "--reference", "./none.yaml", code=3)
-        for words in (("--by", "node"), ("--cells", "cost")):
+        for words in (("--by", "node"), ("--cells", "cost"), ("-o", "csv")):
             self.assertIn("without RUN, --reference prints the set", self.ctl("results", "--reference", "fleetx-ps-2020", *words, code=2).stderr)
 
     def test_beside_a_run(self):

@@ -77,7 +77,7 @@ class Report(cli.CliCase):
         root = xml.etree.ElementTree.fromstring(self.report(self.name, "-o", "svg").stdout)
         marks = [mark.text for mark in root.iter(SVG + "title")][1:]
         self.assertEqual(len(marks), 4)
-        self.assertRegex(marks[0], r"^1 pserver, 1 trainer: [\d.]+ samples/s \(95%: ")
+        self.assertRegex(marks[0], r"^pservers 1, trainers 1: [\d.]+ samples/s \(95%: ")
 
     def test_a_chart_that_is_not_there_names_all(self):
         for chart, said in (("points", "the run has nothing to show as the chart 'points'"), ("x", "there is no chart 'x'")):

@@ -48,23 +48,24 @@ TEST(lines_of_a_sweep)
     assert_true(charts_make(&l, "throughput", &c));
     assert_string_equal(c.x_title, "trainers");
     assert_int_equal(c.series.len, 2);
-    assert_string_equal(c.series.items[1].name, "2 pservers");
+    assert_string_equal(c.series.items[1].name, "pservers 2");
     const struct chart_series *s = &c.series.items[1];
     assert_int_equal(s->marks.len, 2);
     assert_true(s->marks.items[1].x == 2 && fabs(s->marks.items[1].value - 70.9) < 1e-6);
     assert_true(s->marks.items[1].low < 70.9 && s->marks.items[1].high > 70.9);
     assert_string_equal(s->marks.items[1].text,
-                        "2 pservers, 2 trainers: 70.90 samples/s (95%: 70.20..71.61)");
+                        "pservers 2, trainers 2: 70.90 samples/s (95%: 70.20..71.61)");
     assert_true(fabs(s->marks.items[0].ideal - 37.9) < 1e-6 &&
                 fabs(s->marks.items[1].ideal - 75.8) < 1e-6);
 }
 
-/* A name varies that is no number: x counts its values. */
-TEST(names_along_x)
+/* A name varies that is no number: a line between two names would mean nothing. */
+TEST(names_have_bars)
 {
     _cleanup_(fixture_done) struct fixture f;
     _cleanup_(layout_done) struct layout l;
     _cleanup_(chart_done) struct chart c;
+    struct chart none;
     fixture_init(&f, "{grid: {pservers: [1], trainers: [2], node: [old, new]}}",
                  "  baseline: {kind: SingleNode}\n  repeats: {min: 1}\n"
                  "  parameters: [{name: node, targets: [{roles: [trainer], paths: "
@@ -75,12 +76,11 @@ TEST(names_along_x)
     }
     fixture_build(&f, RUN_SUCCEEDED);
     layout_init(&l, f.result);
-    assert_true(charts_make(&l, "throughput", &c));
-    assert_int_equal(c.names.len, 2);
-    assert_string_equal(c.names.items[1], "new");
-    assert_int_equal(c.series.len, 1);
-    assert_true(c.series.items[0].marks.items[1].x == 1);
-    assert_string_equal(c.series.items[0].marks.items[1].text, "node new: 11.00 samples/s");
+    assert_false(charts_make(&l, "throughput", &none));
+    assert_true(charts_make(&l, "points", &c));
+    assert_int_equal(c.series.len, 2);
+    assert_string_equal(c.series.items[1].name, "node new");
+    assert_string_equal(c.series.items[1].marks.items[0].text, "node new: 11.00 samples/s");
 }
 
 /* The ideal belongs to its own point, also where the baseline of another was not measured. */
@@ -101,13 +101,12 @@ TEST(ideals_stand_at_their_points)
     }
     fixture_build(&f, RUN_PARTIALLY_FAILED);
     layout_init(&l, f.result);
-    assert_true(charts_make(&l, "throughput", &c));
-    const struct chart_series *s = &c.series.items[0];
-    assert_int_equal(s->marks.len, 3);
-    assert_true(isnan(s->marks.items[0].ideal));
+    assert_true(charts_make(&l, "points", &c));
+    assert_int_equal(c.series.len, 3);
+    assert_true(isnan(c.series.items[0].whole));
     for (uint32_t i = 1; i < 3; i++) {
         const double x_1 = 10 + f.def->matrix.points[i].baseline_index;
-        assert_true(fabs(s->marks.items[i].ideal - 2 * x_1) < 1e-6);
+        assert_true(fabs(c.series.items[i].whole - 2 * x_1) < 1e-6);
     }
 }
 
@@ -170,7 +169,7 @@ TEST(no_chart_without_something_to_show)
     fixture_done(&f);
 }
 
-/* The system says the number of servers, so there is no axis: a row a point, with its own ideal. */
+/* The system says the number of servers, so there is no axis: a bar a point, with its own ideal. */
 TEST(systems_have_rows)
 {
     struct fixture f;
@@ -185,12 +184,12 @@ TEST(systems_have_rows)
     assert_false(charts_make(&l, "efficiency", &c));
     assert_true(charts_make(&l, "points", &d));
     assert_int_equal(d.series.len, 3);
-    assert_string_equal(d.series.items[0].name, "own, 1 pserver");
-    assert_string_equal(d.series.items[1].name, "ddp");
-    assert_int_equal(d.series.items[1].marks.len, 2);
+    assert_string_equal(d.series.items[0].name, "own, pservers 1");
+    assert_string_equal(d.series.items[1].name, "ddp, pservers 0");
+    assert_int_equal(d.series.items[1].marks.len, 1);
     assert_true(fabs(d.series.items[1].marks.items[0].value - 37.84) < 1e-6);
-    assert_true(fabs(d.series.items[1].marks.items[1].value - 2 * 23.7) < 1e-6);
-    assert_string_equal(d.series.items[1].marks.items[1].text, "ddp: ideal 47.40 samples/s");
+    assert_true(fabs(d.series.items[1].whole - 2 * 23.7) < 1e-6);
+    assert_string_equal(d.whole, "ideal: baseline times trainers or workers");
     chart_done(&d);
     assert_true(charts_make(&l, "phases", &b));
     assert_int_equal(b.series.len, 1);
@@ -225,7 +224,7 @@ TEST(times_and_curves)
     assert_true(four->x == 4 && fabs(four->value - 215 / 61.7) < 1e-9);
     assert_true(fabs(four->ideal - 4) < 1e-9 && four->low < four->value &&
                 four->value < four->high);
-    assert_string_equal(four->text, "4 trainers: 3.485 times as fast (95%: 3.267..3.719)");
+    assert_string_equal(four->text, "trainers 4: 3.485 times as fast (95%: 3.267..3.719)");
     chart_done(&c);
     assert_false(charts_make(&l, "time-to-accuracy-cost", &c)); /* without a price */
     assert_int_equal(pivot_set_price(f.result, "0.2/hour"), -EINVAL);
@@ -243,8 +242,8 @@ TEST(times_and_curves)
         assert_int_equal(s->marks.len, is_loss ? 1 : 2);
         assert_true(s->marks.items[0].x == 90);
         assert_true(fabs(s->marks.items[0].value - (is_loss ? 1 - 0.705 : 0.705)) < 1e-9);
-        assert_string_equal(s->marks.items[0].text, is_loss ? "1 trainer: loss 0.295 after 90 s"
-                                                            : "1 trainer: 70.50% after 90 s");
+        assert_string_equal(s->marks.items[0].text, is_loss ? "trainers 1: loss 0.295 after 90 s"
+                                                            : "trainers 1: 70.50% after 90 s");
         _cleanup_(buf_done) struct buf svg = BUF_INIT;
         chart_svg(&c, true, &svg);
         assert_non_null(strstr(buf_cstr(&svg), ">150</text>")); /* ticks of time, not the times */

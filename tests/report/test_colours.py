@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """The colours of charts (lib/report/chart.css) as people see them who lack one kind of cone: any two of them differ, light, dark and
-printed. Bars have nothing else to be told apart by; lines and dots have shapes, too.
+printed. Bars have nothing else to be told apart by; lines have shapes, too.
 
 The simulation is that of Machado, Oliveira and Fernandes (2009), severity 1; a difference is the distance in CIE L*a*b*, of which about 2 can be
 seen side by side."""

@@ -130,7 +130,7 @@ TEST(the_box_says_which_point_to_choose)
         uint32_t n;          /* trials of each */
         const char *text;
     } rows[] = {
-        {{{100, 101, 102}, {140, 141, 142}, {90, 91, 92}}, 3, "2 trainers is the fastest of the "
+        {{{100, 101, 102}, {140, 141, 142}, {90, 91, 92}}, 3, "trainers 2 is the fastest of the "
          "3 points compared, on this machine: every other one is slower, each with 95% confidence"},
         {{{100, 120, 140}, {101, 125, 142}, {99, 119, 139}}, 3, "no clear winner: none of the "
          "other 2 points is significantly slower; more repeats may tell them apart"},
@@ -138,7 +138,7 @@ TEST(the_box_says_which_point_to_choose)
          "2 of 3 points may be the fastest, the other is slower; more repeats may tell them apart"},
         {{{100}, {140}, {90}}, 1, "no clear winner: none of the other 2 points is significantly "
          "slower; to decide, each point needs 3 trials or more"},
-        {{{140, 141, 142}, {100, 101, 102}, {90, 91, 92}}, 3, "1 trainer is the fastest of the 3 "
+        {{{140, 141, 142}, {100, 101, 102}, {90, 91, 92}}, 3, "trainers 1 is the fastest of the 3 "
          "points compared, on this machine: every other one is slower, each with 95% confidence"},
     };
     /* clang-format on */
@@ -265,11 +265,11 @@ TEST(systems_are_explained_and_not_ranked)
     put_page(f.result, &out);
     *strstr(buf_cstr(&out), "<script>") = '\0';
     static const char *const want[] = {
-        "; batch_size 16; 2 trainers; 3 points and 3 for the baseline",
+        "; batch_size 16; trainers 2; 3 points and 3 for the baseline",
         /* the box: the verdict, its figure, and how far both hold */
-        "own, 1 pserver is the fastest of the 3 points compared, on this machine: every other one "
+        "own, pservers 1 is the fastest of the 3 points compared, on this machine: every other one "
         "is slower, each with 95% confidence; but the baseline of the fastest may be as fast</dd>",
-        "own, 1 pserver with 103.8 samples/s (95%: 80.66..155.4)</dd>",
+        "own, pservers 1 with 103.8 samples/s (95%: 80.66..155.4)</dd>",
         "rehearsal: point 0 needs 3 busy threads, but the run had 2 CPUs; compare its numbers only "
         "with each other</dd>",
         " Each system has its own baseline, so efficiencies do not rank systems",

@@ -6,6 +6,7 @@
 
 #include "../golden_csv.h"
 #include "report_runs.h"
+#include "result/pivot.h"
 #include "result/catalogue.h"
 #include "base/parse.h"
 #include "result/result_json.h"
@@ -407,8 +408,8 @@ TEST(csv_texts)
         _cleanup_(buf_done) struct buf out = BUF_INIT;
         struct sheet sheet;
         sheet_init(&sheet, SHEET_CSV, NULL);
-        sheet_word(&sheet, "word", rows[i].text);
-        sheet_end_row(&sheet);
+        row_text(&sheet, NULL, "word", rows[i].text);
+        row_end(&sheet);
         sheet_write(&sheet, &out);
         _cleanup_(freep) char *want = xasprintf("word\n%s\n", rows[i].csv);
         assert_string_equal(buf_cstr(&out), want);
@@ -454,6 +455,17 @@ TEST(many_failures_are_counted)
     }
 }
 
+/* Of throughputs. */
+static void put_grid(const struct result *r, const char *rows, struct buf *out)
+{
+    struct pivot *p;
+    const char *fix;
+    const struct pivot_params params = {.rows = rows, .columns = "trainers"};
+    assert_int_equal(pivot_new(r, &params, &p, &fix, NULL), 0);
+    sheet_as(sheet_pivot, p, out, SHEET_TEXT, .columns = 100);
+    pivot_free(p);
+}
+
 /* An excluded combination leaves a hole in the grid; a run that goes on says so. */
 TEST(holes_and_trials_to_come)
 {
@@ -464,11 +476,12 @@ TEST(holes_and_trials_to_come)
                  SINGLE_NODE "  repeats: {min: 1}\n", 0);
     fixture_throughput(&f, 0, 0, 40);
     fixture_throughput(&f, 2, 0, 70);
-    _cleanup_(buf_done) struct buf out = BUF_INIT;
+    _cleanup_(buf_done) struct buf out = BUF_INIT, grid = BUF_INIT;
     sheet_as(sheet_points, fixture_build(&f, RUN_RUNNING), &out, SHEET_TEXT);
-    assert_non_null(strstr(buf_cstr(&out), "PSERVERS      1      2\n"
-                                           "       1  40.00      -\n"
-                                           "       2      -  70.00\n"));
+    put_grid(f.result, "pservers", &grid);
+    assert_non_null(strstr(buf_cstr(&grid), "PSERVERS      1      2\n"
+                                            "       1  40.00      -\n"
+                                            "       2      -  70.00\n"));
     assert_non_null(strstr(buf_cstr(&out), "2 trials pending; the figures are preliminary"));
 }
 
@@ -518,8 +531,7 @@ TEST(modes_that_differ)
         enum sheet_form form;
         const char *expected;
     } rows[] = {
-        {SHEET_TEXT, "b (Async)  80.00  70.00\n"},         /* the grid */
-        {SHEET_TEXT, "b (Async)          1        80.00"}, /* a row of points */
+        {SHEET_TEXT, "b (Async)          1        80.00"},
         {SHEET_MARKDOWN, "| b (Async) |"},
         {SHEET_HTML, "b (Async)"},
         {SHEET_CSV, ",Async\n"},
@@ -537,6 +549,10 @@ TEST(modes_that_differ)
         _cleanup_(buf_done) struct buf json = BUF_INIT;
         result_json_put(fixture_build(&f, RUN_SUCCEEDED), &json);
         assert_int_equal(strstr(buf_cstr(&json), "\"mode\": \"Async\"") != NULL,
+                         systems[k].is_marked);
+        _cleanup_(buf_done) struct buf grid = BUF_INIT;
+        put_grid(f.result, "system", &grid);
+        assert_int_equal(strstr(buf_cstr(&grid), "b (Async)  80.00  70.00\n") != NULL,
                          systems[k].is_marked);
         for (size_t i = 0; i < N_ROWS(rows); i++) {
             _cleanup_(buf_done) struct buf out = BUF_INIT;
@@ -557,7 +573,6 @@ TEST(batches_as_the_unit)
         enum sheet_form form;
         const char *expected;
     } rows[] = {
-        {SHEET_TEXT, "Throughput in batches/s, by "},
         {SHEET_TEXT, "2 trainers: 1.500x (75.0%; 95%: 70.9..79.4%)"},
         {SHEET_TEXT,
          "        16          1        5.000   4.698..5.319   4.875   5.125      3/3     1.000"},
