@@ -373,8 +373,7 @@ static int read_head(struct sqlite_store *s, struct run_file_head *ret, struct e
     if (r >= 0 && !str_eq(ret->digest, (const char *)sqlite3_column_text(q, 1))) {
         r = err_set(err, EPROTO, "its rows are not those of its digest");
     }
-    ret->program = r < 0 ? NULL : sql_text_dup(q, 0);
-    return r < 0 ? r : 0;
+    return r < 0 ? r : sql_read(s, q, 0, err, "s", &ret->program);
 }
 
 bool run_file_may_work_later(int r)

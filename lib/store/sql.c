@@ -168,6 +168,16 @@ int sql_step(struct sqlite_store *s, sqlite3_stmt *stmt, struct err *err)
     return rc == SQLITE_DONE ? 0 : sql_error(s, rc, err);
 }
 
+int sql_first(struct sqlite_store *s, sqlite3_stmt **ret, struct err *err, const char *sql,
+              const char *types, ...)
+{
+    va_list ap;
+    va_start(ap, types);
+    const int r = prepare_list(s, ret, err, sql, types, ap);
+    va_end(ap);
+    return r < 0 ? r : sql_step(s, *ret, err);
+}
+
 static int run_list(struct sqlite_store *s, struct err *err, const char *sql, const char *types,
                     va_list ap)
 {
@@ -227,76 +237,67 @@ int sql_count_runs(struct sqlite_store *s, const char *uid, int64_t *ret, struct
     return sql_get_int(s, ret, err, "SELECT count(*) FROM run WHERE uid = ?", "s", uid);
 }
 
-char *sql_text_dup(sqlite3_stmt *stmt, int column)
-{
-    const char *text = (const char *)sqlite3_column_text(stmt, column);
-    return xstrdup_or_null(text);
-}
-
-double sql_real(sqlite3_stmt *stmt, int column)
-{
-    return sqlite3_column_type(stmt, column) == SQLITE_NULL ? NAN
-                                                            : sqlite3_column_double(stmt, column);
-}
-
-static bool is_utf8(const unsigned char *text)
+static bool is_utf8(const char *text)
 {
     size_t n = 1;
-    for (const char *at = (const char *)text; *at != '\0' && n > 0; at += n) {
+    for (const char *at = text; at != NULL && *at != '\0' && n > 0; at += n) {
         n = utf8_length(at);
     }
     return n > 0;
 }
 
-static bool is_of_type(sqlite3_stmt *stmt, int column, char type)
+static bool read_text(sqlite3_stmt *q, int column, char type, void *to)
 {
+    const char *text = (const char *)sqlite3_column_text(q, column);
+    if (type == 'b') {
+        *(const char **)to = text;
+    } else {
+        *(char **)to = xstrdup_or_null(text);
+    }
+    return (type != 's' || text != NULL) && (type != 't' || is_utf8(text));
+}
+
+static bool read_real(sqlite3_stmt *q, int column, char type, double *to)
+{
+    const bool is_null = sqlite3_column_type(q, column) == SQLITE_NULL;
+    *to = is_null ? NAN : sqlite3_column_double(q, column);
+    return is_null || (isfinite(*to) && (type == 'r' || *to > 0));
+}
+
+static bool read_whole(sqlite3_stmt *q, int column, char type, void *to)
+{
+    const int64_t value = sqlite3_column_int64(q, column);
     switch (type) {
     case 'f':
-        return (uint64_t)sqlite3_column_int64(stmt, column) <= 1;
-    case 'c':
-        return sqlite3_column_int64(stmt, column) >= 0;
+        *(bool *)to = value != 0;
+        return value == 0 || value == 1;
     case 'i':
-        return sqlite3_column_int64(stmt, column) == sqlite3_column_int(stmt, column);
-    case 'r':
-        return isfinite(sqlite3_column_double(stmt, column));
-    case 'p':
-        return isfinite(sqlite3_column_double(stmt, column)) &&
-               sqlite3_column_double(stmt, column) > 0;
-    case 't':
-        return is_utf8(sqlite3_column_text(stmt, column));
+        *(int32_t *)to = (int32_t)value;
+        return value == (int32_t)value;
+    case 'u':
+        *(uint32_t *)to = (uint32_t)value;
+        return value == (uint32_t)value;
     default:
-        return true;
+        *(int64_t *)to = value;
+        return type == 'l' || value >= 0;
     }
 }
 
-int sql_check(struct sqlite_store *s, sqlite3_stmt *stmt, int first, const char *types,
-              struct err *err)
+int sql_read(struct sqlite_store *s, sqlite3_stmt *q, int first, struct err *err, const char *types,
+             ...)
 {
-    for (int i = 0; types[i] != '\0'; i++) {
-        if (sqlite3_column_type(stmt, first + i) != SQLITE_NULL &&
-            !is_of_type(stmt, first + i, types[i])) {
-            return sql_damaged(s, err, sqlite3_column_name(stmt, first + i));
-        }
+    int column = first;
+    bool is_good = true;
+    va_list ap;
+    va_start(ap, types);
+    for (const char *type = types; *type != '\0' && is_good; type++, column++) {
+        void *to = va_arg(ap, void *); /* all pointers to objects are passed alike */
+        is_good = strchr("sntb", *type) != NULL ? read_text(q, column, *type, to)
+                  : strchr("rp", *type) != NULL ? read_real(q, column, *type, to)
+                                                : read_whole(q, column, *type, to);
     }
-    return 0;
-}
-
-int sql_u32(struct sqlite_store *s, sqlite3_stmt *stmt, int column, uint32_t *ret, struct err *err)
-{
-    int64_t value = sqlite3_column_int64(stmt, column);
-    if (value < 0 || value > UINT32_MAX) {
-        return sql_damaged(s, err, sqlite3_column_name(stmt, column));
-    }
-    *ret = (uint32_t)value;
-    return 0;
-}
-
-int sql_attempt_id(struct sqlite_store *s, sqlite3_stmt *stmt, int first, struct attempt_id *ret,
-                   struct err *err)
-{
-    int r = sql_u32(s, stmt, first, &ret->point, err);
-    r = r < 0 ? r : sql_u32(s, stmt, first + 1, &ret->trial, err);
-    return r < 0 ? r : sql_u32(s, stmt, first + 2, &ret->number, err);
+    va_end(ap);
+    return is_good ? 0 : sql_damaged(s, err, sqlite3_column_name(q, column - 1));
 }
 
 int sql_begin(struct sqlite_store *s, struct err *err)

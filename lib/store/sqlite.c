@@ -22,8 +22,7 @@
 
 #define RUN_COLUMNS(definition)                                                                    \
     "uid, name, benchmark, " definition ", created_unix_ms, cpus, rehearsal, simulated, "          \
-    "object_ns, deleted_unix_ms, " STATUS_COLUMNS ", incarnation"
-enum { STATUS_AT = 10, INCARNATION_AT = STATUS_AT + STATUS_N_COLUMNS };
+    "object_ns, deleted_unix_ms, incarnation, " STATUS_COLUMNS
 
 static int put_run(struct store *base, const struct run_row *row, struct err *err)
 {
@@ -60,24 +59,11 @@ static int put_status(struct store *base, const char *uid, const struct run_stat
 
 static int read_run(struct sqlite_store *s, sqlite3_stmt *q, struct run_row *ret, struct err *err)
 {
-    struct run_row row = {
-        .uid = sql_text_dup(q, 0),
-        .name = sql_text_dup(q, 1),
-        .benchmark = sql_text_dup(q, 2),
-        .definition_json = sql_text_dup(q, 3),
-        .created_unix_ms = sqlite3_column_int64(q, 4),
-        .cpus = sqlite3_column_int64(q, 5),
-        .rehearsal = sqlite3_column_int64(q, 6) != 0,
-        .simulated = sqlite3_column_int64(q, 7) != 0,
-        .object_ns = sql_text_dup(q, 8),
-        .deleted_unix_ms = sqlite3_column_int64(q, 9),
-        .incarnation = sqlite3_column_int64(q, INCARNATION_AT),
-    };
-    int r =
-        row.uid == NULL || row.name == NULL || row.benchmark == NULL || row.definition_json == NULL
-            ? sql_damaged(s, err, "a run without name or definition")
-            : sql_check(s, q, 4, "ccff-c", err);
-    r = r < 0 ? r : status_read(s, q, STATUS_AT, &row.status, err);
+    struct run_row row = {0};
+    int r = sql_read(s, q, 0, err, "ssssccffncl", &row.uid, &row.name, &row.benchmark,
+                     &row.definition_json, &row.created_unix_ms, &row.cpus, &row.rehearsal,
+                     &row.simulated, &row.object_ns, &row.deleted_unix_ms, &row.incarnation);
+    r = r < 0 ? r : status_read(s, q, 11, &row.status, err);
     if (r < 0) {
         run_row_done(&row);
         return r;
@@ -91,16 +77,10 @@ static int get_run(struct store *base, const char *name_or_uid, struct run_row *
 {
     struct sqlite_store *s = sqlite_store_of(base);
     _cleanup_(sql_finalizep) sqlite3_stmt *q = NULL;
-    int r = sql_prepare(s, &q, err,
-                        "SELECT " RUN_COLUMNS("definition") " FROM run WHERE name = ?1 OR uid = ?1",
-                        "s", name_or_uid);
-    if (r < 0 || (r = sql_step(s, q, err)) < 0) {
-        return r;
-    }
-    if (r == 0) {
-        return sql_no_run(s, name_or_uid, err);
-    }
-    return read_run(s, q, ret, err);
+    const int r = sql_first(
+        s, &q, err, "SELECT " RUN_COLUMNS("definition") " FROM run WHERE name = ?1 OR uid = ?1",
+        "s", name_or_uid);
+    return r < 0 ? r : r == 0 ? sql_no_run(s, name_or_uid, err) : read_run(s, q, ret, err);
 }
 
 static int list_runs(struct store *base, struct run_row **ret, size_t *ret_n, struct err *err)

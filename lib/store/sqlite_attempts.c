@@ -62,22 +62,16 @@ static int read_attempt(struct sqlite_store *s, sqlite3_stmt *q, struct attempt_
                         struct err *err)
 {
     struct attempt_row row = {0};
-    int r = sql_attempt_id(s, q, 0, &row.id, err);
-    r = r < 0 ? r : sql_check(s, q, 4, "cc-f", err);
-    if (r < 0) {
-        return r;
-    }
-    const char *text = (const char *)sqlite3_column_text(q, 3);
-    int outcome = text == NULL ? -EINVAL : attempt_outcome_from_string(text);
-    if (outcome < 0) {
-        return sql_damaged(s, err, "unknown outcome of an attempt");
+    const char *text;
+    int r = sql_read(s, q, 0, err, "uuubccfn", &row.id.point, &row.id.trial, &row.id.number, &text,
+                     &row.started_unix_ms, &row.ended_unix_ms, &row.simulated, &row.error);
+    const int outcome = r < 0 || text == NULL ? -EINVAL : attempt_outcome_from_string(text);
+    if (r < 0 || outcome < 0) {
+        free(row.error);
+        return r < 0 ? r : sql_damaged(s, err, "unknown outcome of an attempt");
     }
     row.outcome = (enum attempt_outcome)outcome;
-    row.started_unix_ms = sqlite3_column_int64(q, 4);
-    row.ended_unix_ms = sqlite3_column_int64(q, 5);
-    row.error = sql_text_dup(q, 6);
     utf8_mend(row.error);
-    row.simulated = sqlite3_column_int64(q, 7) != 0;
     *ret = row;
     return 0;
 }
@@ -110,7 +104,7 @@ static int list_attempt_rows(struct sqlite_store *s, const char *uid,
                 ? 0
                 : sql_prepare(s, q, err,
                               "SELECT point, trial, attempt, outcome, started_unix_ms, "
-                              "ended_unix_ms, error, simulated FROM attempt WHERE run_uid = ? AND "
+                              "ended_unix_ms, simulated, error FROM attempt WHERE run_uid = ? AND "
                               "point BETWEEN ? AND ? AND trial BETWEEN ? AND ? AND "
                               "attempt BETWEEN ? AND ? ORDER BY point, trial, attempt",
                               "");

@@ -10,49 +10,32 @@ int ends_put_verdict(struct store *base, const char *uid, const struct run_verdi
                           threshold_verdict_to_string(verdict->thresholds), verdict->ttl_s, uid);
 }
 
-/* Columns 0..2: mute_trials, thresholds, ttl_s. */
-static int read_verdict(struct sqlite_store *s, sqlite3_stmt *q, struct run_verdict *ret,
-                        struct err *err)
-{
-    const char *text = (const char *)sqlite3_column_text(q, 1);
-    if (text == NULL) {
-        *ret = (struct run_verdict){0};
-        return 0;
-    }
-    const int kind = threshold_verdict_from_string(text);
-    if (kind < 0) {
-        return sql_damaged(s, err, "unknown verdict of a run");
-    }
-    *ret = (struct run_verdict){
-        .is_judged = true,
-        .has_mute_trials = sqlite3_column_int64(q, 0) != 0,
-        .thresholds = (enum threshold_verdict)kind,
-        .ttl_s = sqlite3_column_int64(q, 2),
-    };
-    return 0;
-}
-
 int ends_get_brief(struct store *base, const char *uid, struct run_brief *ret, struct err *err)
 {
     struct sqlite_store *s = sqlite_store_of(base);
     _cleanup_(sql_finalizep) sqlite3_stmt *q = NULL;
     struct run_brief brief;
-    int r = sql_prepare(s, &q, err,
-                        "SELECT mute_trials, thresholds, ttl_s, object_ns IS NOT NULL, "
-                        "deleted_unix_ms, " STATUS_COLUMNS " FROM run WHERE uid = ?",
-                        "s", uid);
-    if (r < 0 || (r = sql_step(s, q, err)) < 0) {
-        return r;
+    struct run_verdict *v = &brief.verdict;
+    const char *thresholds;
+    int r = sql_first(s, &q, err,
+                      "SELECT mute_trials, thresholds, ttl_s, object_ns IS NOT NULL, "
+                      "deleted_unix_ms, " STATUS_COLUMNS " FROM run WHERE uid = ?",
+                      "s", uid);
+    if (r <= 0) {
+        return r < 0 ? r : sql_no_run(s, uid, err);
     }
-    if (r == 0) {
-        return sql_no_run(s, uid, err);
+    r = sql_read(s, q, 0, err, "fblfl", &v->has_mute_trials, &thresholds, &v->ttl_s,
+                 &brief.has_object, &brief.deleted_unix_ms);
+    r = r < 0 ? r : status_read(s, q, 5, &brief.status, err);
+    const int kind = r < 0 || thresholds == NULL ? 0 : threshold_verdict_from_string(thresholds);
+    if (r < 0 || kind < 0) {
+        return r < 0 ? r : sql_damaged(s, err, "unknown verdict of a run");
     }
-    if ((r = read_verdict(s, q, &brief.verdict, err)) < 0 ||
-        (r = status_read(s, q, 5, &brief.status, err)) < 0) {
-        return r;
+    v->is_judged = thresholds != NULL;
+    v->thresholds = (enum threshold_verdict)kind;
+    if (!v->is_judged) {
+        *v = (struct run_verdict){0};
     }
-    brief.has_object = sqlite3_column_int64(q, 3) != 0;
-    brief.deleted_unix_ms = sqlite3_column_int64(q, 4);
     *ret = brief;
     return 0;
 }
@@ -134,19 +117,14 @@ int ends_find_deleted(struct store *base, int64_t before_unix_ms, char **ret_uid
 {
     struct sqlite_store *s = sqlite_store_of(base);
     _cleanup_(sql_finalizep) sqlite3_stmt *q = NULL;
-    int r = sql_prepare(s, &q, err,
-                        "SELECT uid, deleted_unix_ms FROM run WHERE deleted_unix_ms < ? "
-                        "ORDER BY deleted_unix_ms LIMIT 1",
-                        "i", before_unix_ms);
-    if (r < 0 || (r = sql_step(s, q, err)) < 0) {
-        return r;
-    }
+    const int r = sql_first(s, &q, err,
+                            "SELECT uid, deleted_unix_ms FROM run WHERE deleted_unix_ms < ? "
+                            "ORDER BY deleted_unix_ms LIMIT 1",
+                            "i", before_unix_ms);
     if (r == 0) {
         return err_set(err, ENOENT, "store '%s': no run is to be erased", s->path);
     }
-    *ret_uid = sql_text_dup(q, 0);
-    *ret_deleted_unix_ms = sqlite3_column_int64(q, 1);
-    return 0;
+    return r < 0 ? r : sql_read(s, q, 0, err, "sl", ret_uid, ret_deleted_unix_ms);
 }
 
 /* As the index run_finished has it. */
@@ -162,12 +140,10 @@ static int list_oldest(struct sqlite_store *s, int64_t from_unix_ms, size_t limi
                         "ORDER BY ended_unix_ms, uid LIMIT ?",
                         "ii", from_unix_ms, (int64_t)(limit < INT64_MAX ? limit : INT64_MAX));
     while (r >= 0 && (r = sql_step(s, q, err)) > 0) {
-        *vec_push(&runs->oldest) = (struct finished_run){
-            .uid = sql_text_dup(q, 0),
-            .name = sql_text_dup(q, 1),
-            .ended_unix_ms = sqlite3_column_int64(q, 2),
-            .has_object = sqlite3_column_int64(q, 3) != 0,
-        };
+        struct finished_run *run = vec_push(&runs->oldest);
+        *run = (struct finished_run){0};
+        r = sql_read(s, q, 0, err, "sslf", &run->uid, &run->name, &run->ended_unix_ms,
+                     &run->has_object);
     }
     return r;
 }
@@ -202,7 +178,7 @@ int ends_list_open(struct store *base, const char *ns, int64_t from_unix_ms, str
                         "(" IS_FINISHED ") OR thresholds IS NULL OR ended_unix_ms >= ?)",
                         "si", ns, from_unix_ms);
     while (r >= 0 && (r = sql_step(s, q, err)) > 0) {
-        *vec_push(&ret->list) = sql_text_dup(q, 0);
+        r = sql_read(s, q, 0, err, "s", vec_push(&ret->list));
     }
     return r;
 }

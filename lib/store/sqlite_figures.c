@@ -52,40 +52,23 @@ int figures_write(struct sqlite_store *s, const char *uid, const struct attempt_
 
 /* ---- and back ---- */
 
-static char *text_of(sqlite3_stmt *q, int column)
-{
-    return (char *)(uintptr_t)sqlite3_column_text(q, column); /* borrowed */
-}
-
 /* From the columns of list_figures. */
 static int read_row(struct sqlite_store *s, sqlite3_stmt *q, store_figures_fn each, void *ctx,
                     struct err *err)
 {
     struct attempt_id id;
-    int r = sql_attempt_id(s, q, 0, &id, err);
-    r = r < 0 ? r : sql_check(s, q, 4, "p---rrrrr-cc", err);
-    if (r < 0) {
-        return r;
-    }
-    const int64_t after = sqlite3_column_int64(q, 13);
-    struct trial_figures f = {
-        .trial = {.throughput = sql_real(q, 4),
-                  .unit = text_of(q, 5),
-                  .error = text_of(q, 6),
-                  .details = text_of(q, 7),
-                  .others_share = sql_real(q, 8),
-                  .cpus = sql_real(q, 9),
-                  .to_accuracy = {.s = sql_real(q, 10), .best = sql_real(q, 11)},
-                  .after = {(enum after_state)(after >= 0 && after < AFTER_STATE_COUNT
-                                                   ? after
-                                                   : AFTER_STATE_COUNT),
-                            sql_real(q, 12)},
-                  .evaluations_k = (uint32_t)sqlite3_column_int64(q, 14),
-                  .evaluations_from = (uint32_t)sqlite3_column_int64(q, 15)},
-        .machines = text_of(q, 16),
-        .metrics = text_of(q, 17),
-    };
-    return sqlite3_column_int64(q, 3) != VERSION
+    struct trial_figures f = {0};
+    struct trial_result *t = &f.trial;
+    int64_t version, after;
+    const int r =
+        sql_read(s, q, 0, err, "uuulpbbbrrrrrluubb", &id.point, &id.trial, &id.number, &version,
+                 &t->throughput, &t->unit, &t->error, &t->details, &t->others_share, &t->cpus,
+                 &t->to_accuracy.s, &t->to_accuracy.best, &t->after.accuracy, &after,
+                 &t->evaluations_k, &t->evaluations_from, &f.machines, &f.metrics);
+    const bool is_state = r >= 0 && after >= 0 && after < AFTER_STATE_COUNT;
+    t->after.state = is_state ? (enum after_state)after : AFTER_STATE_COUNT;
+    return r < 0 ? r
+           : version != VERSION
                ? err_set(err, ENOENT, "store '%s': an attempt has no figures", s->path)
                : each(ctx, &id, &f);
 }

@@ -111,6 +111,9 @@ int sql_exec(struct sqlite_store *s, const char *sql, struct err *err);
  * b `const void *` and size_t, r double (NaN: null). */
 int sql_prepare(struct sqlite_store *s, sqlite3_stmt **ret, struct err *err, const char *sql,
                 const char *types, ...);
+/* The same, and steps to the first row. */
+int sql_first(struct sqlite_store *s, sqlite3_stmt **ret, struct err *err, const char *sql,
+              const char *types, ...);
 /* Binds anew what is prepared. Texts must live until it is at rest: that ends its run, whether or
  * not there are more rows. */
 int sql_bind(struct sqlite_store *s, sqlite3_stmt *stmt, struct err *err, const char *types, ...);
@@ -129,19 +132,16 @@ int sql_count_runs(struct sqlite_store *s, const char *uid, int64_t *ret, struct
 int sql_get_int(struct sqlite_store *s, int64_t *ret, struct err *err, const char *sql,
                 const char *types, ...);
 
-/* A column as an owned string; NULL for null. */
-char *sql_text_dup(sqlite3_stmt *stmt, int column);
-double sql_real(sqlite3_stmt *stmt, int column); /* NaN for null */
-/* -EBADMSG unless 0 <= value <= UINT32_MAX. */
-int sql_u32(struct sqlite_store *s, sqlite3_stmt *stmt, int column, uint32_t *ret, struct err *err);
-/* -EBADMSG, naming the column, unless those from `first` on have values of their types, a letter
- * each: f 0 or 1, c 0 or more, i of 32 bits, r finite, p finite and above 0, t UTF-8; any other:
- * anything. NULL is of each type. */
-int sql_check(struct sqlite_store *s, sqlite3_stmt *stmt, int first, const char *types,
-              struct err *err);
-/* Point, trial and attempt, from column `first` on. */
-int sql_attempt_id(struct sqlite_store *s, sqlite3_stmt *stmt, int first, struct attempt_id *ret,
-                   struct err *err);
+/* Reads the columns from `first` on: a letter of `types` and a pointer for each. -EBADMSG names a
+ * column that has another value; the texts before it are owned, too.
+ *   s n t  char *: owned; s is never NULL, t is UTF-8
+ *   b      const char *: borrowed until the next step
+ *   u i    uint32_t, int32_t
+ *   c l    int64_t; c is 0 or more
+ *   f      bool: 0 or 1
+ *   r p    double: finite, NaN for null; p is above 0 */
+int sql_read(struct sqlite_store *s, sqlite3_stmt *q, int first, struct err *err, const char *types,
+             ...);
 
 int sql_begin(struct sqlite_store *s, struct err *err);
 /* Ends the transaction: commits if r >= 0, else rolls back. Returns r, or why the commit failed. */
@@ -184,7 +184,6 @@ int schema_prepare(struct sqlite_store *s, struct err *err);
 #define STATUS_COLUMNS                                                                             \
     "phase, reason, message, trials_done, trials_failed, trials_total, current_point, "            \
     "current_trial, current_attempt, current_cut_short, started_unix_ms, ended_unix_ms, lanes"
-#define STATUS_N_COLUMNS 13
 /* From the columns STATUS_COLUMNS, the first of which is `first`. */
 int status_read(struct sqlite_store *s, sqlite3_stmt *q, int first, struct run_status *ret,
                 struct err *err);
