@@ -120,9 +120,9 @@ int run_file_read(struct store *file, size_t *ret_n_lost, struct err *err)
     _cleanup_(run_row_done) struct run_row row = {0};
     struct run_result figures = {0};
     struct run_def *def = NULL;
-    int r = run_file_check(file, ret_n_lost, err);
-    r = r < 0 ? r : run_file_run(file, &row, err);
+    int r = run_file_run(file, &row, err);
     r = r < 0 ? r : store_load_run_def(&row, &def, err);
+    r = r < 0 ? r : run_file_check(file, &row, def, ret_n_lost, err);
     r = r < 0 ? r : load_figures(file, &row, def, &figures, err);
     if (r == -EBADMSG && err->code == 0) {
         r = err_set(err, EBADMSG, "the figures of an attempt are damaged");

@@ -83,7 +83,7 @@ struct attempts {
 static const struct attempt_wanted wants_all = {-1, -1, -1};
 
 /* As ranges, so that SQLite walks over the part of the key that is wanted and no more. */
-static struct attempt_range range_of(const struct attempt_wanted *wanted)
+struct attempt_range attempts_range(const struct attempt_wanted *wanted)
 {
     const int64_t numbers[] = {wanted->point, wanted->trial, wanted->number};
     struct attempt_range range;
@@ -125,7 +125,7 @@ int attempts_list_outcomes(struct store *base, const char *uid, struct attempt_r
                            size_t *ret_n, struct err *err)
 {
     struct attempts rows = {0};
-    const struct attempt_range all = range_of(&wants_all);
+    const struct attempt_range all = attempts_range(&wants_all);
     int r = list_attempt_rows(sqlite_store_of(base), uid, &all, &rows, err);
     return sql_hand_over(r, &rows.list, attempt_row_done, ret, ret_n);
 }
@@ -141,7 +141,7 @@ int attempts_list_wanted(struct store *base, const char *uid, const struct attem
     if (r < 0) {
         return r;
     }
-    const struct attempt_range range = range_of(wanted);
+    const struct attempt_range range = attempts_range(wanted);
     r = list_attempt_rows(s, uid, &range, &rows, err);
     r = r < 0 ? r : replicas_read(s, uid, &range, rows.list.items, rows.list.len, err);
     r = is_own ? sql_end(s, r, err) : r;

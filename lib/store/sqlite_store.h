@@ -220,15 +220,17 @@ void space_after_deletion(struct sqlite_store *s);
 STORE_OP(save_attempt) attempts_save;
 STORE_OP(list_wanted) attempts_list_wanted;
 STORE_OP(list_outcomes) attempts_list_outcomes;
+/* From and to which point, trial and number. */
+struct attempt_range {
+    int64_t low[3], high[3];
+};
+/* Also of attempts whose numbers are damaged, where all are wanted. */
+struct attempt_range attempts_range(const struct attempt_wanted *wanted);
 
 /* --- sqlite_replicas.c --- */
 
 int replicas_insert(struct sqlite_store *s, const char *uid, const struct attempt_row *row,
                     struct err *err);
-/* From and to which point, trial and number. */
-struct attempt_range {
-    int64_t low[3], high[3];
-};
 /* Adds their replicas to all attempts of the range, which `rows` has by point, trial and number. */
 int replicas_read(struct sqlite_store *s, const char *uid, const struct attempt_range *range,
                   struct attempt_row *rows, size_t n, struct err *err);

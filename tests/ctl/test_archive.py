@@ -218,13 +218,28 @@ class Import(Archives):
         self.assertIn(digest, self.there("export", self.name, "-f", "again.db").stdout)
         self.assertEqual((self.folder / "again.db").read_bytes(), self.file.read_bytes())
 
+    def test_points_of_other_machines(self):
+        """The one that ran first is not the first by name, as it is in the file."""
+        self.name = self.run_tiny(trainers=(1, 2), env={"FAKE_CPU": "0=znver3"})["run"]
+        self.export()
+        with contextlib.closing(sqlite3.connect(self.folder / f"{self.name}.benchd.db")) as db:
+            self.assertEqual(db.execute("SELECT count(*) FROM machine").fetchone(), (2,))
+            self.assertEqual(db.execute("SELECT count(*) FROM environment").fetchone(), (2,))
+        self.there("import", f"{self.name}.benchd.db")
+        self.assertEqual(self.there("results", self.name, "-o", "json").stdout,
+                         self.ctl("results", self.name, "-o", "json", "--store", self.store).stdout)
+
     def test_figures_follow_from_records(self):
         """Whoever makes a figure better has to make the records better, too; a logarithm may have other last digits elsewhere."""
         for change, what in (("UPDATE attempt SET throughput = 10 * throughput", "attempt.throughput"),
                              ("UPDATE attempt SET unit = 'tokens/s' WHERE point = 1", "attempt.unit"),
                              ("UPDATE replica SET step_ns = 1.0 WHERE role = 'trainer'", "replica.step_ns"),
                              ("UPDATE attempt SET machine = NULL", "attempt.machine"),
-                             ("UPDATE machine SET facts = facts || ' '", "machine.facts"),
+                             ("UPDATE machine SET facts = facts || ' '", "attempt.machine"),
+                             ("INSERT INTO machine (run_uid, facts) SELECT run_uid, '{}' FROM machine LIMIT 1",
+                              "its table machine has rows of nothing"),
+                             ("INSERT INTO environment (run_uid, facts) SELECT run_uid, '{}' FROM environment LIMIT 1",
+                              "its table environment has rows of nothing"),
                              ("UPDATE replica SET environment = NULL, host = NULL, node = NULL, cpu_mhz = NULL WHERE point = 0", ""),
                              ("INSERT INTO log SELECT run_uid, point, trial, attempt, role, 77, zstd, packed FROM log LIMIT 1",
                               "its table log has rows of nothing")):
