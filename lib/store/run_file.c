@@ -64,12 +64,7 @@ static int open_database(const char *path, bool is_new, struct sqlite_store **re
     s->is_file = true;
     _cleanup_(freep) char *uri =
         path == NULL ? xstrdup(":memory:") : sqlite_uri(path, is_new ? "mode=rw" : "immutable=1");
-    const int flags = (is_new ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY) | SQLITE_OPEN_URI |
-                      SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
-    const int rc = sqlite3_open_v2(uri, &s->db, flags, NULL);
-    int r = rc != SQLITE_OK
-                ? sql_error(s, rc, err)
-                : sql_exec(s, "PRAGMA trusted_schema = OFF; PRAGMA temp_store = MEMORY", err);
+    int r = sqlite_connect(s, uri, is_new ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY, err);
     if (r >= 0 && is_new) { /* whoever sees it fail unlinks it: nothing is rolled back */
         r = sql_exec(s, "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF", err);
         r = r < 0 ? r : schema_create(s, err);
@@ -262,8 +257,7 @@ int run_file_make(struct store *base, const char *uid, const struct run_file_par
     }
     sqlite_stop_when(s, from->must_stop, from->stop_ctx);
     r = attach(s, uri, err);
-    r = r < 0 ? r : sql_begin(s, err);
-    r = r < 0 ? r : sql_end(s, fill(s, from, uid, parts, program, digest, err), err);
+    r = r < 0 ? r : sql_in_transaction(s, err, fill(s, from, uid, parts, program, digest, err));
     store_close(&s->base);
     return r;
 }
@@ -307,32 +301,15 @@ static int compare_objects(struct sqlite_store *theirs, struct sqlite_store *our
     return r < 0 ? r : 0;
 }
 
-static int check_version(struct sqlite_store *s, struct err *err)
-{
-    int64_t version = 0, id = 0;
-    int r = sql_get_int(s, &version, err, "PRAGMA user_version", "");
-    r = r < 0 ? r : sql_get_int(s, &id, err, "PRAGMA application_id", "");
-    r = r < 0 ? r
-              : check_no_row(s, "SELECT * FROM pragma_encoding WHERE encoding <> 'UTF-8'",
-                             "its texts have another encoding", err);
-    return r < 0                      ? r
-           : id != SCHEMA_APPLICATION ? err_set(err, EPROTO, "it is another program's file")
-           : version > SCHEMA_VERSION
-               ? err_set(err, EPROTONOSUPPORT, "it has version %lld, this benchctl reads %d",
-                         (long long)version, SCHEMA_VERSION)
-           : version == SCHEMA_VERSION ? 0
-                                       : err_set(err, EPROTO,
-                                                 "it has version %lld, from before the first "
-                                                 "release; this benchctl reads %d",
-                                                 (long long)version, SCHEMA_VERSION);
-}
-
 static int check_tables(struct sqlite_store *s, struct err *err)
 {
     struct sqlite_store *ours = NULL;
     int64_t n_heads = 0;
-    int r =
-        sql_get_int(s, &n_heads, err, "SELECT count(*) FROM sqlite_schema WHERE name = 'file'", "");
+    int r = check_no_row(s, "SELECT * FROM pragma_encoding WHERE encoding <> 'UTF-8'",
+                         "its texts have another encoding", err);
+    r = r < 0 ? r
+              : sql_get_int(s, &n_heads, err,
+                            "SELECT count(*) FROM sqlite_schema WHERE name = 'file'", "");
     if (r >= 0 && n_heads == 0) {
         return err_set(
             err, EPROTO,
@@ -391,7 +368,8 @@ int run_file_open(const char *path, struct store **ret, struct run_file_head *he
         r = sql_exec(s, "PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0; PRAGMA query_only = ON",
                      &why);
     }
-    r = r < 0 ? r : check_version(s, &why);
+    r = r < 0 ? r : schema_accept(s, &why);
+    r = r == 0 ? err_set(&why, EPROTO, "it has no tables") : r;
     r = r < 0 ? r : check_tables(s, &why);
     r = r < 0 ? r : read_head(s, &own, &why);
     if (r < 0) {
@@ -614,6 +592,12 @@ int run_file_take(struct store *file, const char *path, struct store **ret, stru
     return 0;
 }
 
+static int put(struct sqlite_store *s, const char *uid, const char *name, struct err *err)
+{
+    const int r = copy_all(s, uid, name, false, &RUN_FILE_ALL, err);
+    return r == 0 ? err_set(err, EEXIST, "store '%s': run '%s' already exists", s->path, name) : r;
+}
+
 int run_file_put(struct store *file, const char *name, struct store *base, struct err *err)
 {
     struct sqlite_store *s = sqlite_store_of(base);
@@ -621,15 +605,9 @@ int run_file_put(struct store *file, const char *name, struct store *base, struc
     _cleanup_(freep) char *uri = sqlite_uri(sqlite_store_of(file)->path, "immutable=1");
     int r = run_file_run(file, &row, err);
     r = r < 0 ? r : attach(s, uri, err);
-    if (r < 0) {
-        return r;
-    }
-    r = sql_begin(s, err);
     if (r >= 0) {
-        r = copy_all(s, row.uid, name, false, &RUN_FILE_ALL, err);
-        r = r == 0 ? err_set(err, EEXIST, "store '%s': run '%s' already exists", s->path, name) : r;
-        r = sql_end(s, r, err);
+        r = sql_in_transaction(s, err, put(s, row.uid, name, err));
+        (void)sqlite3_exec(s->db, "DETACH src", NULL, NULL, NULL); /* nothing reads it any more */
     }
-    (void)sqlite3_exec(s->db, "DETACH src", NULL, NULL, NULL); /* nothing reads it any more */
     return r < 0 ? r : 0;
 }

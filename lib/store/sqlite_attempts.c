@@ -49,9 +49,8 @@ int attempts_save(struct store *base, const char *uid, const struct attempt_row 
     struct sqlite_store *s = sqlite_store_of(base);
     struct packed_logs *own = NULL;
     int r = packed != NULL ? 0 : logs_pack(logs, n_logs, &own, err);
-    if (r >= 0 && (r = sql_begin(s, err)) >= 0) {
-        r = sql_end(s, write_attempt(s, uid, row, terms, packed != NULL ? packed : own, err), err);
-    }
+    packed = packed != NULL ? packed : own;
+    r = r < 0 ? r : sql_in_transaction(s, err, write_attempt(s, uid, row, terms, packed, err));
     logs_free(own);
     return r < 0 ? err_wrap(err, r, "save point %u trial %u attempt %u", row->id.point,
                             row->id.trial, row->id.number)

@@ -10,6 +10,10 @@
 
 /* Column `figures` of attempt; NULL: none could be made. */
 #define VERSION 1
+/* Those that are read back; readers of SQL have more. */
+#define FIGURES                                                                                    \
+    "figures, throughput, unit, missing, details, others_share, cpus, time_to_accuracy_s, "        \
+    "best_accuracy, accuracy_after, after_state, evaluations_k, evaluations_from, metrics"
 
 static int write_known(struct sqlite_store *s, const char *uid, const struct attempt_id *id,
                        const struct trial_figures *f, struct err *err)
@@ -25,17 +29,15 @@ static int write_known(struct sqlite_store *s, const char *uid, const struct att
     }
     return sql_run(
         s, err,
-        "UPDATE attempt SET figures = ?5, throughput = ?6, unit = ?7, seconds = ?8, missing = ?9, "
-        "details = ?10, others_share = ?11, cpus = ?12, time_to_accuracy_s = ?13, "
-        "best_accuracy = ?14, accuracy_after = ?15, after_state = ?16, evaluations_k = ?17, "
-        "evaluations_from = ?18, "
-        "machine = (SELECT id FROM machine WHERE run_uid = ?1 AND facts = ?19), metrics = ?20 "
+        "UPDATE attempt SET (" FIGURES ", seconds, machine) = (?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, "
+        "?13, ?14, ?15, ?16, ?17, ?18, ?19, "
+        "(SELECT id FROM machine WHERE run_uid = ?1 AND facts = ?20)) "
         "WHERE run_uid = ?1 AND point = ?2 AND trial = ?3 AND attempt = ?4",
-        "siiiirsrssrrrrriiiss", uid, (int64_t)id->point, (int64_t)id->trial, (int64_t)id->number,
-        (int64_t)VERSION, t->throughput, t->unit, f->seconds,
-        t->outcome == ATTEMPT_SUCCEEDED ? t->error : NULL, t->details, t->others_share, t->cpus,
-        t->to_accuracy.s, t->to_accuracy.best, t->after.accuracy, (int64_t)t->after.state,
-        (int64_t)t->evaluations_k, (int64_t)t->evaluations_from, f->machines, f->metrics);
+        "siiiirsssrrrrriiisrs", uid, (int64_t)id->point, (int64_t)id->trial, (int64_t)id->number,
+        (int64_t)VERSION, t->throughput, t->unit, t->outcome == ATTEMPT_SUCCEEDED ? t->error : NULL,
+        t->details, t->others_share, t->cpus, t->to_accuracy.s, t->to_accuracy.best,
+        t->after.accuracy, (int64_t)t->after.state, (int64_t)t->evaluations_k,
+        (int64_t)t->evaluations_from, f->metrics, f->seconds, f->machines);
 }
 
 int figures_write(struct sqlite_store *s, const char *uid, const struct attempt_row *row,
@@ -64,7 +66,7 @@ static int read_row(struct sqlite_store *s, sqlite3_stmt *q, store_figures_fn ea
         sql_read(s, q, 0, err, "uuulpbbbrrrrrluubb", &id.point, &id.trial, &id.number, &version,
                  &t->throughput, &t->unit, &t->error, &t->details, &t->others_share, &t->cpus,
                  &t->to_accuracy.s, &t->to_accuracy.best, &t->after.accuracy, &after,
-                 &t->evaluations_k, &t->evaluations_from, &f.machines, &f.metrics);
+                 &t->evaluations_k, &t->evaluations_from, &f.metrics, &f.machines);
     const bool is_state = r >= 0 && after >= 0 && after < AFTER_STATE_COUNT;
     t->after.state = is_state ? (enum after_state)after : AFTER_STATE_COUNT;
     return r < 0 ? r
@@ -78,13 +80,11 @@ int figures_list(struct store *base, const char *uid, store_figures_fn each, voi
 {
     struct sqlite_store *s = sqlite_store_of(base);
     _cleanup_(sql_finalizep) sqlite3_stmt *q = NULL;
-    int r = sql_prepare(
-        s, &q, err,
-        "SELECT point, trial, attempt, figures, throughput, unit, missing, details, others_share, "
-        "cpus, time_to_accuracy_s, best_accuracy, accuracy_after, after_state, evaluations_k, "
-        "evaluations_from, m.facts, metrics FROM attempt a LEFT JOIN machine m ON m.id = a.machine "
-        "WHERE a.run_uid = ? ORDER BY point, trial, attempt",
-        "s", uid);
+    int r = sql_prepare(s, &q, err,
+                        "SELECT point, trial, attempt, " FIGURES ", m.facts FROM attempt a "
+                        "LEFT JOIN machine m ON m.id = a.machine "
+                        "WHERE a.run_uid = ? ORDER BY point, trial, attempt",
+                        "s", uid);
     while (r >= 0 && (r = sql_step(s, q, err)) > 0) {
         r = read_row(s, q, each, ctx, err);
     }

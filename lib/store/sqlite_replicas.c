@@ -20,10 +20,7 @@
     "environment, host, node, cpu_mhz, steps_sum_s, steps_fall, steps_median_ns, reading"
 enum { ROLE_AT = 3, ENVIRONMENT_AT = 9, SUMMARY_AT = 17 };
 
-static const struct record_members *summary_members(void)
-{
-    return record_type_members[RECORD_SUMMARY];
-}
+#define SUMMARY_MEMBERS record_type_members[RECORD_SUMMARY]
 
 /* ---- statements ---- */
 
@@ -63,7 +60,7 @@ static int prepare_insert(struct sqlite_store *s, struct err *err)
         return 0;
     }
     buf_puts(&sql, "INSERT INTO replica (run_uid, step_ns, " HEAD);
-    const int n = put_columns(summary_members(), "", &sql);
+    const int n = put_columns(SUMMARY_MEMBERS, "", &sql);
     buf_puts(&sql, ") VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, "
                    "(SELECT id FROM environment WHERE run_uid = ?1 AND facts = ?12), ?13, ?14, "
                    "?15, ?16, ?17, ?18, ?19");
@@ -81,7 +78,7 @@ static int prepare_select(struct sqlite_store *s, struct err *err)
         return 0;
     }
     buf_puts(&sql, "SELECT " HEAD);
-    (void)put_columns(summary_members(), "", &sql);
+    (void)put_columns(SUMMARY_MEMBERS, "", &sql);
     buf_puts(&sql, " FROM replica WHERE run_uid = ? AND point BETWEEN ? AND ? AND "
                    "trial BETWEEN ? AND ? AND attempt BETWEEN ? AND ? "
                    "ORDER BY point, trial, attempt, role, replica_index");
@@ -160,14 +157,6 @@ static int bind_members(sqlite3_stmt *q, int *at, const struct record_members *m
     return rc;
 }
 
-static int insert_environment(struct sqlite_store *s, const char *uid, const char *facts,
-                              struct err *err)
-{
-    return sql_run(s, err,
-                   "INSERT INTO environment (run_uid, facts) VALUES (?, ?) ON CONFLICT DO NOTHING",
-                   "ss", uid, facts);
-}
-
 static int insert_replica(struct sqlite_store *s, const char *uid, const struct replica_row *rep,
                           const char *facts, struct err *err)
 {
@@ -184,7 +173,7 @@ static int insert_replica(struct sqlite_store *s, const char *uid, const struct 
                      rep->failure, (int64_t)rep->log_bytes, facts, e->host, e->node,
                      e->cpu_mhz > 0 ? e->cpu_mhz : NAN, steps.sum_s, steps.fall, steps.median_ns,
                      reading);
-    const int rc = bind_members(q, &at, summary_members(), (const char *)rep->summary);
+    const int rc = bind_members(q, &at, SUMMARY_MEMBERS, (const char *)rep->summary);
     r = r < 0 ? r : rc != SQLITE_OK ? sql_error(s, rc, err) : sql_step(s, q, err);
     if (r < 0 && sqlite3_extended_errcode(s->db) == SQLITE_CONSTRAINT_PRIMARYKEY) {
         r = err_set(err, ENOTRECOVERABLE, "%s/%u is there twice", role_to_string(rep->id.role),
@@ -203,7 +192,10 @@ int replicas_insert(struct sqlite_store *s, const char *uid, const struct attemp
         const json_t *own = rep->environment.facts;
         char *facts = own == NULL ? NULL : record_environment_canonical(own);
         if (r >= 0 && facts != NULL && (before == NULL || !str_eq(before, facts))) {
-            r = insert_environment(s, uid, facts, err);
+            r = sql_run(s, err,
+                        "INSERT INTO environment (run_uid, facts) VALUES (?, ?) "
+                        "ON CONFLICT DO NOTHING",
+                        "ss", uid, facts);
         }
         r = r < 0 ? r : insert_replica(s, uid, rep, facts, err);
         free(before);
@@ -319,7 +311,7 @@ static int read_summary(sqlite3_stmt *q, struct replica_row *row, struct err *er
     int at = SUMMARY_AT;
     const bool is_there = sqlite3_column_type(q, at) != SQLITE_NULL;
     row->summary = is_there ? xnew(struct summary) : NULL;
-    return read_members(q, &at, summary_members(), (char *)row->summary, err);
+    return read_members(q, &at, SUMMARY_MEMBERS, (char *)row->summary, err);
 }
 
 /* Borrowed until the next call. */

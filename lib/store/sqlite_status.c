@@ -59,7 +59,7 @@ int status_write(struct sqlite_store *s, const char *uid, const struct run_statu
                     st->started_unix_ms, st->ended_unix_ms, (int64_t)st->has_current,
                     (int64_t)st->current.point, (int64_t)st->current.trial,
                     (int64_t)st->current.number, (int64_t)st->is_cut_short, lanes, uid);
-    return r == 0 ? sql_no_run(s, uid, err) : r;
+    return sql_changed_run(s, uid, r, err);
 }
 
 int status_read(struct sqlite_store *s, sqlite3_stmt *q, int first, struct run_status *ret,

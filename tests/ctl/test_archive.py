@@ -180,7 +180,7 @@ class DryRun(Archives):
             "its trigger more is not as benchd makes it": "CREATE TRIGGER more AFTER INSERT ON run BEGIN SELECT 1; END",
             "its view trial is not as benchd makes it": "DROP VIEW trial; CREATE VIEW trial AS SELECT 1",
             "its index run_finished is not as benchd makes it": "DROP INDEX run_deleted",
-            "it is another program's file": "PRAGMA application_id = 7",
+            "this is another program's SQLite file": "PRAGMA application_id = 7",
         }
         for what, statement in edits.items():
             with self.subTest(what):
@@ -189,9 +189,9 @@ class DryRun(Archives):
     def test_another_version(self):
         version = sqlite3.connect(self.folder / "results.db").execute("PRAGMA user_version").fetchone()[0]
         err = self.refused("import --dry-run", self.changed(f"PRAGMA user_version = {version + 1}"))
-        self.assertIn(f"it has version {version + 1}, this benchctl reads {version}", err)
+        self.assertIn(f"written by a newer benchd (schema {version + 1}, this program reads {version})", err)
         self.assertIn("install a newer benchctl", err)
-        self.assertIn("from before the first release", self.refused("import --dry-run", self.changed("PRAGMA user_version = 1")))
+        self.assertIn("from before its first release", self.refused("import --dry-run", self.changed("PRAGMA user_version = 1")))
 
     def test_what_is_no_archive(self):
         self.export("-f", "good.zst")
