@@ -15,16 +15,11 @@ void run_result_done(struct run_result *r)
     *r = (struct run_result){0};
 }
 
-/* ---- from rows ---- */
-
-static int load_rows(struct store *s, const struct run_row *row, const struct run_def *def,
-                     struct run_result *run, struct err *err)
+static int add_rows(struct store *s, const char *uid, struct run_result *run, struct err *err)
 {
-    int r = s->ops->list_outcomes(s, row->uid, &run->rows, &run->n_rows, err);
-    run->result = result_begin(def, row->status.phase);
-    result_assign_rows(run->result, run->rows, run->n_rows);
-    struct run_walk walk = {.store = s, .uid = row->uid, .rows = run->rows, .n_rows = run->n_rows};
-    for (uint32_t p = 0; p < def->matrix.n_points && r >= 0; p++) {
+    struct run_walk walk = {.store = s, .uid = uid, .rows = run->rows, .n_rows = run->n_rows};
+    int r = 0;
+    for (uint32_t p = 0; p < run->result->def->matrix.n_points && r >= 0; p++) {
         if ((r = run_walk_to(&walk, p, err)) >= 0) {
             result_add_point(run->result, p, walk.list, walk.n);
         }
@@ -32,8 +27,6 @@ static int load_rows(struct store *s, const struct run_row *row, const struct ru
     run_walk_done(&walk);
     return r;
 }
-
-/* ---- from figures ---- */
 
 struct reading {
     struct figures_reader reader;
@@ -71,21 +64,26 @@ static int on_figures(void *ctx, const struct attempt_id *id, const struct trial
 }
 
 /* -ENOENT: an attempt has no figures; -EBADMSG: they are damaged. */
-static int load_figures(struct store *s, const struct run_row *row, const struct run_def *def,
-                        struct run_result *run, struct err *err)
+static int add_figures(struct store *s, const char *uid, struct run_result *run, struct err *err)
 {
-    int r = s->ops->list_outcomes(s, row->uid, &run->rows, &run->n_rows, err);
-    run->result = result_begin(def, row->status.phase);
     struct reading reading = {.reader.result = run->result, .run = run};
+    int r = s->ops->list_figures(s, uid, on_figures, &reading, err);
     if (r >= 0) {
-        result_assign_rows(run->result, run->rows, run->n_rows);
-        r = s->ops->list_figures(s, row->uid, on_figures, &reading, err);
-    }
-    if (r >= 0) {
-        r = end_points(&reading, def->matrix.n_points) ? 0 : -ENOENT;
+        r = end_points(&reading, run->result->def->matrix.n_points) ? 0 : -ENOENT;
     }
     figures_reader_done(&reading.reader);
     return r;
+}
+
+static int load(struct store *s, const struct run_row *row, const struct run_def *def,
+                bool by_figures, struct run_result *run, struct err *err)
+{
+    const int r = s->ops->list_outcomes(s, row->uid, &run->rows, &run->n_rows, err);
+    run->result = result_begin(def, row->status.phase);
+    result_assign_rows(run->result, run->rows, run->n_rows);
+    return r < 0        ? r
+           : by_figures ? add_figures(s, row->uid, run, err)
+                        : add_rows(s, row->uid, run, err);
 }
 
 int run_result_load(struct store *s, const struct run_row *row, const struct run_def *def,
@@ -93,10 +91,10 @@ int run_result_load(struct store *s, const struct run_row *row, const struct run
 {
     struct run_result run = {0};
     const bool by_figures = of == FIGURES_OF_POINTS && !figures_judge_replicas(def->spec);
-    int r = by_figures ? load_figures(s, row, def, &run, err) : load_rows(s, row, def, &run, err);
+    int r = load(s, row, def, by_figures, &run, err);
     if (by_figures && (r == -ENOENT || r == -EBADMSG)) { /* the rows have them, too */
         run_result_done(&run);
-        r = load_rows(s, row, def, &run, err);
+        r = load(s, row, def, false, &run, err);
     }
     if (r < 0) {
         run_result_done(&run);
@@ -120,10 +118,10 @@ int run_file_read(struct store *file, size_t *ret_n_lost, struct err *err)
     _cleanup_(run_row_done) struct run_row row = {0};
     struct run_result figures = {0};
     struct run_def *def = NULL;
-    int r = run_file_check(file, ret_n_lost, err);
-    r = r < 0 ? r : run_file_run(file, &row, err);
+    int r = run_file_run(file, &row, err);
     r = r < 0 ? r : store_load_run_def(&row, &def, err);
-    r = r < 0 ? r : load_figures(file, &row, def, &figures, err);
+    r = r < 0 ? r : run_file_check(file, &row, def, ret_n_lost, err);
+    r = r < 0 ? r : load(file, &row, def, true, &figures, err);
     if (r == -EBADMSG && err->code == 0) {
         r = err_set(err, EBADMSG, "the figures of an attempt are damaged");
     } else if (r == -ENOENT) {
@@ -138,9 +136,7 @@ int run_file_read(struct store *file, size_t *ret_n_lost, struct err *err)
 
 void loaded_run_done(struct loaded_run *run)
 {
-    if (run->result != NULL) {
-        result_free(run->result);
-    }
+    result_free(run->result);
     free_each(run->rows, run->n_rows, attempt_row_done);
     free_each(run->events, run->n_events, event_row_done);
     run_def_free(run->def);

@@ -64,12 +64,7 @@ static int open_database(const char *path, bool is_new, struct sqlite_store **re
     s->is_file = true;
     _cleanup_(freep) char *uri =
         path == NULL ? xstrdup(":memory:") : sqlite_uri(path, is_new ? "mode=rw" : "immutable=1");
-    const int flags = (is_new ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY) | SQLITE_OPEN_URI |
-                      SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
-    const int rc = sqlite3_open_v2(uri, &s->db, flags, NULL);
-    int r = rc != SQLITE_OK
-                ? sql_error(s, rc, err)
-                : sql_exec(s, "PRAGMA trusted_schema = OFF; PRAGMA temp_store = MEMORY", err);
+    int r = sqlite_connect(s, uri, is_new ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY, err);
     if (r >= 0 && is_new) { /* whoever sees it fail unlinks it: nothing is rolled back */
         r = sql_exec(s, "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF", err);
         r = r < 0 ? r : schema_create(s, err);
@@ -85,35 +80,35 @@ static int open_database(const char *path, bool is_new, struct sqlite_store **re
 
 /* ---- copying ---- */
 
-/* Tables whose rows belong to an attempt, with a column that has the id of a row of the table of
- * its name; these ids are others in each database. */
+/* The tables of a file besides that of its run, in the order in which they are read. `key`: a
+ * column that has the id of a row of the table of its name. Ids are others in each database; in a
+ * file they rise in the order in which rows are `copied`. */
 static const struct table {
-    const char *name, *key, *order; /* the order is that of an index */
+    const char *name, *key, *order, *copied;
 } tables[] = {
-    {"attempt", "machine", "run_uid, point, trial, attempt"},
-    {"replica", "environment", "run_uid, point, trial, attempt, role, replica_index"},
-    {"log", "", "run_uid, point, trial, attempt, role, replica_index"},
+    {"machine", "", "id", "facts"},
+    {"environment", "", "id", "facts"},
+    {"event", "", "id", "id"},
+#define ATTEMPT_KEY "run_uid, point, trial, attempt"
+    {"attempt", "machine", ATTEMPT_KEY, ATTEMPT_KEY},
+#define REPLICA_KEY ATTEMPT_KEY ", role, replica_index"
+    {"replica", "environment", REPLICA_KEY, REPLICA_KEY},
+    {"log", "", REPLICA_KEY, REPLICA_KEY},
 };
-#define LOGS 2 /* an index */
+enum { ATTEMPTS = 3, LOGS = 5 }; /* indexes; the tables before ATTEMPTS have ids */
 
 /* Rows of main.`t` from those of src.`t`. An id of nothing stays one. */
 static int copy_table(struct sqlite_store *s, const char *uid, const struct table *t,
-                      const struct attempt_wanted *w, struct err *err)
+                      const struct attempt_range *range, struct err *err)
 {
-    const int64_t wanted[] = {w->point, w->trial, w->number};
-    int64_t low[3], high[3];
-    for (size_t i = 0; i < COUNT_OF(wanted); i++) {
-        low[i] = wanted[i] < 0 ? 0 : wanted[i];
-        high[i] = wanted[i] < 0 ? UINT32_MAX : wanted[i];
-    }
     _cleanup_(sql_finalizep) sqlite3_stmt *q = NULL;
-    int r = sql_prepare(
+    int r = sql_first(
         s, &q, err,
-        "SELECT group_concat(CASE name WHEN ?2 "
+        "SELECT group_concat(name), group_concat(CASE name WHEN ?2 "
         "THEN 'CASE WHEN t.' || ?2 || ' IS NOT NULL THEN coalesce(n.id, -1) END' "
-        "ELSE 't.' || name END) FROM (SELECT name FROM pragma_table_info(?1) ORDER BY cid)",
+        "ELSE 't.' || name END) FROM (SELECT name FROM pragma_table_info(?1) WHERE name <> 'id' "
+        "ORDER BY cid)",
         "ss", t->name, t->key);
-    r = r < 0 ? r : sql_step(s, q, err);
     if (r < 0) {
         return r;
     }
@@ -122,12 +117,19 @@ static int copy_table(struct sqlite_store *s, const char *uid, const struct tabl
                           : xasprintf("LEFT JOIN src.%s o ON o.id = t.%s LEFT JOIN main.%s n "
                                       "ON n.run_uid = t.run_uid AND n.facts = o.facts ",
                                       t->key, t->key, t->key);
+    _cleanup_(freep) char *within =
+        t < &tables[ATTEMPTS]
+            ? xstrdup("")
+            : xasprintf("AND t.point BETWEEN %lld AND %lld AND t.trial BETWEEN %lld AND %lld "
+                        "AND t.attempt BETWEEN %lld AND %lld ",
+                        (long long)range->low[0], (long long)range->high[0],
+                        (long long)range->low[1], (long long)range->high[1],
+                        (long long)range->low[2], (long long)range->high[2]);
     _cleanup_(freep) char *sql = xasprintf(
-        "INSERT INTO main.%s SELECT %s FROM src.%s t %sWHERE t.run_uid = ? AND t.point BETWEEN ? "
-        "AND ? AND t.trial BETWEEN ? AND ? AND t.attempt BETWEEN ? AND ? ORDER BY t.%s",
-        t->name, (const char *)sqlite3_column_text(q, 0), t->name, join, t->order);
-    r = sql_run(s, err, sql, "siiiiii", uid, low[0], high[0], low[1], high[1], low[2], high[2]);
-    return r < 0 ? r : 0;
+        "INSERT INTO main.%s (%s) SELECT %s FROM src.%s t %sWHERE t.run_uid = ? %sORDER BY t.%s",
+        t->name, (const char *)sqlite3_column_text(q, 0), (const char *)sqlite3_column_text(q, 1),
+        t->name, join, within, t->copied);
+    return sql_run(s, err, sql, "s", uid);
 }
 
 #define RUN_KEPT                                                                                   \
@@ -149,25 +151,13 @@ static int copy_run(struct sqlite_store *s, const char *uid, const char *name, b
 static int copy_all(struct sqlite_store *s, const char *uid, const char *name, bool is_file,
                     const struct run_file_parts *parts, struct err *err)
 {
-    static const char *const lists[] = {
-        "INSERT INTO main.machine (run_uid, facts) SELECT run_uid, facts FROM src.machine "
-        "WHERE run_uid = ? ORDER BY facts",
-        "INSERT INTO main.environment (run_uid, facts) SELECT run_uid, facts FROM src.environment "
-        "WHERE run_uid = ? ORDER BY facts",
-        "INSERT INTO main.event (run_uid, unix_ms, warning, reason, note) SELECT run_uid, unix_ms, "
-        "warning, reason, note FROM src.event WHERE run_uid = ? ORDER BY id",
-    };
+    const struct attempt_range range = attempts_range(&parts->attempts);
     int r = copy_run(s, uid, name, is_file, err);
     if (r <= 0) {
         return r;
     }
-    for (size_t i = 0; i < COUNT_OF(lists) && r >= 0; i++) {
-        r = sql_run(s, err, lists[i], "s", uid);
-    }
     for (size_t i = 0; i < COUNT_OF(tables) && r >= 0; i++) {
-        if (i != LOGS || !parts->without_logs) {
-            r = copy_table(s, uid, &tables[i], &parts->attempts, err);
-        }
+        r = i == LOGS && parts->without_logs ? r : copy_table(s, uid, &tables[i], &range, err);
     }
     return r < 0 ? r : 1;
 }
@@ -227,14 +217,10 @@ static int add_rows(struct sqlite_store *s, EVP_MD_CTX *sha, const char *table, 
 
 static int digest_of(struct sqlite_store *s, char *ret, struct err *err)
 {
-    static const char *const by_id[] = {"run", "machine", "environment", "event"};
     unsigned char digest[EVP_MAX_MD_SIZE];
     EVP_MD_CTX *sha = EVP_MD_CTX_new();
     bool is_made = sha != NULL && EVP_DigestInit_ex(sha, EVP_sha256(), NULL) == 1;
-    int r = 0;
-    for (size_t i = 0; i < COUNT_OF(by_id) && is_made && r >= 0; i++) {
-        r = add_rows(s, sha, by_id[i], i == 0 ? "uid" : "id", err);
-    }
+    int r = is_made ? add_rows(s, sha, "run", "uid", err) : 0;
     for (size_t i = 0; i < COUNT_OF(tables) && is_made && r >= 0; i++) {
         r = add_rows(s, sha, tables[i].name, tables[i].order, err);
     }
@@ -271,8 +257,7 @@ int run_file_make(struct store *base, const char *uid, const struct run_file_par
     }
     sqlite_stop_when(s, from->must_stop, from->stop_ctx);
     r = attach(s, uri, err);
-    r = r < 0 ? r : sql_begin(s, err);
-    r = r < 0 ? r : sql_end(s, fill(s, from, uid, parts, program, digest, err), err);
+    r = r < 0 ? r : sql_in_transaction(s, err, fill(s, from, uid, parts, program, digest, err));
     store_close(&s->base);
     return r;
 }
@@ -283,8 +268,7 @@ int run_file_make(struct store *base, const char *uid, const struct run_file_par
 static int check_no_row(struct sqlite_store *s, const char *sql, const char *fault, struct err *err)
 {
     _cleanup_(sql_finalizep) sqlite3_stmt *q = NULL;
-    int r = sql_prepare(s, &q, err, sql, "");
-    r = r < 0 ? r : sql_step(s, q, err);
+    const int r = sql_first(s, &q, err, sql, "");
     return r <= 0 ? r
                   : err_set(err, EPROTO, "%s: %s", fault,
                             sqlite3_column_type(q, 0) == SQLITE_NULL
@@ -317,32 +301,15 @@ static int compare_objects(struct sqlite_store *theirs, struct sqlite_store *our
     return r < 0 ? r : 0;
 }
 
-static int check_version(struct sqlite_store *s, struct err *err)
-{
-    int64_t version = 0, id = 0;
-    int r = sql_get_int(s, &version, err, "PRAGMA user_version", "");
-    r = r < 0 ? r : sql_get_int(s, &id, err, "PRAGMA application_id", "");
-    r = r < 0 ? r
-              : check_no_row(s, "SELECT * FROM pragma_encoding WHERE encoding <> 'UTF-8'",
-                             "its texts have another encoding", err);
-    return r < 0                      ? r
-           : id != SCHEMA_APPLICATION ? err_set(err, EPROTO, "it is another program's file")
-           : version > SCHEMA_VERSION
-               ? err_set(err, EPROTONOSUPPORT, "it has version %lld, this benchctl reads %d",
-                         (long long)version, SCHEMA_VERSION)
-           : version == SCHEMA_VERSION ? 0
-                                       : err_set(err, EPROTO,
-                                                 "it has version %lld, from before the first "
-                                                 "release; this benchctl reads %d",
-                                                 (long long)version, SCHEMA_VERSION);
-}
-
 static int check_tables(struct sqlite_store *s, struct err *err)
 {
     struct sqlite_store *ours = NULL;
     int64_t n_heads = 0;
-    int r =
-        sql_get_int(s, &n_heads, err, "SELECT count(*) FROM sqlite_schema WHERE name = 'file'", "");
+    int r = check_no_row(s, "SELECT * FROM pragma_encoding WHERE encoding <> 'UTF-8'",
+                         "its texts have another encoding", err);
+    r = r < 0 ? r
+              : sql_get_int(s, &n_heads, err,
+                            "SELECT count(*) FROM sqlite_schema WHERE name = 'file'", "");
     if (r >= 0 && n_heads == 0) {
         return err_set(
             err, EPROTO,
@@ -368,13 +335,11 @@ static int read_head(struct sqlite_store *s, struct run_file_head *ret, struct e
 {
     _cleanup_(sql_finalizep) sqlite3_stmt *q = NULL;
     int r = digest_of(s, ret->digest, err);
-    r = r < 0 ? r : sql_prepare(s, &q, err, "SELECT program, digest FROM file", "");
-    r = r < 0 ? r : sql_step(s, q, err);
+    r = r < 0 ? r : sql_first(s, &q, err, "SELECT program, digest FROM file", "");
     if (r >= 0 && !str_eq(ret->digest, (const char *)sqlite3_column_text(q, 1))) {
         r = err_set(err, EPROTO, "its rows are not those of its digest");
     }
-    ret->program = r < 0 ? NULL : sql_text_dup(q, 0);
-    return r < 0 ? r : 0;
+    return r < 0 ? r : sql_read(s, q, 0, err, "s", &ret->program);
 }
 
 bool run_file_may_work_later(int r)
@@ -403,7 +368,8 @@ int run_file_open(const char *path, struct store **ret, struct run_file_head *he
         r = sql_exec(s, "PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0; PRAGMA query_only = ON",
                      &why);
     }
-    r = r < 0 ? r : check_version(s, &why);
+    r = r < 0 ? r : schema_accept(s, &why);
+    r = r == 0 ? err_set(&why, EPROTO, "it has no tables") : r;
     r = r < 0 ? r : check_tables(s, &why);
     r = r < 0 ? r : read_head(s, &own, &why);
     if (r < 0) {
@@ -507,7 +473,6 @@ static int take_attempt(struct store *from, const char *uid, const struct attemp
     return r;
 }
 
-/* `to` NULL: all is read, and nothing written. */
 static int take_attempts(struct store *from, const char *uid, const struct run_def *def,
                          struct store *to, size_t *ret_n_lost, struct err *err)
 {
@@ -533,72 +498,69 @@ static int take_attempts(struct store *from, const char *uid, const struct run_d
     return r;
 }
 
+/* `to` NULL: all is read, and nothing written. */
 static int take_all(struct store *from, struct store *to, const struct run_row *row,
-                    const struct run_def *def, struct err *err)
+                    const struct run_def *def, size_t *ret_n_lost, struct err *err)
 {
     struct event_row *events = NULL;
-    size_t n = 0, n_lost;
+    size_t n = 0;
     int r = from->ops->list_events(from, row->uid, &events, &n, err);
-    r = r < 0 ? r : to->ops->put_run(to, row, err);
-    r = r < 0 ? r : take_attempts(from, row->uid, def, to, &n_lost, err);
-    for (size_t i = 0; i < n && r >= 0; i++) {
+    r = r < 0 || to == NULL ? r : to->ops->put_run(to, row, err);
+    r = r < 0 ? r : take_attempts(from, row->uid, def, to, ret_n_lost, err);
+    for (size_t i = 0; i < n && r >= 0 && to != NULL; i++) {
         r = to->ops->add_event(to, row->uid, &events[i], err);
     }
     free_each(events, n, event_row_done);
     return r;
 }
 
-int run_file_check(struct store *file, size_t *ret_n_lost, struct err *err)
+int run_file_check(struct store *file, const struct run_row *row, const struct run_def *def,
+                   size_t *ret_n_lost, struct err *err)
 {
-    _cleanup_(run_row_done) struct run_row row = {0};
-    struct run_def *def = NULL;
-    struct event_row *events = NULL;
-    size_t n = 0;
-    int r = run_file_run(file, &row, err);
-    r = r < 0 ? r : store_load_run_def(&row, &def, err);
-    r = r < 0 ? r : file->ops->list_events(file, row.uid, &events, &n, err);
-    r = r < 0 ? r : take_attempts(file, row.uid, def, NULL, ret_n_lost, err);
-    free_each(events, n, event_row_done);
-    run_def_free(def); /* NULL is fine */
-    return r;
+    return take_all(file, NULL, row, def, ret_n_lost, err);
 }
 
-/* What main.`table` has from what was read is what src.`table` has: numbers with decimals but for
- * the last digits, as machines compute logarithms differently, and logs however compressed. */
-static int check_table(struct sqlite_store *s, const char *table, const char *keys, struct err *err)
+/* What main.`t` has from what was read is what src.`t` has: ids by what they are of, numbers with
+ * decimals but for the last digits, as machines compute logarithms differently, and logs however
+ * compressed. */
+static int check_table(struct sqlite_store *s, const struct table *t, struct err *err)
 {
     _cleanup_(sql_finalizep) sqlite3_stmt *q = NULL;
-    int64_t n_more = 0;
-    _cleanup_(freep) char *count = xasprintf(
-        "SELECT (SELECT count(*) FROM src.%s) - (SELECT count(*) FROM main.%s)", table, table);
-    int r = sql_get_int(s, &n_more, err, count, "");
-    r = r < 0 ? r
-              : sql_prepare(s, &q, err,
-                            "SELECT group_concat('WHEN NOT (a.' || name || ' IS b.' || name || "
-                            "' OR (typeof(a.' || name || ') = ''real'' AND abs(a.' || name || "
-                            "' - b.' || name || ') <= 1e-9 * abs(a.' || name || '))) THEN ''' || "
-                            "name || '''', ' ') FROM pragma_table_info(?) WHERE name <> 'zstd'",
-                            "s", table);
-    r = r < 0 ? r : sql_step(s, q, err);
+    const int r = sql_first(
+        s, &q, err,
+        "SELECT group_concat('WHEN NOT (' || CASE name WHEN ?2 THEN "
+        "'(SELECT facts FROM main.' || ?2 || ' WHERE id = a.' || ?2 || ') IS "
+        "(SELECT facts FROM src.' || ?2 || ' WHERE id = b.' || ?2 || ')' "
+        "ELSE 'a.' || name || ' IS b.' || name || ' OR (typeof(a.' || name || ') = ''real'' AND "
+        "abs(a.' || name || ' - b.' || name || ') <= 1e-9 * abs(a.' || name || '))' END || "
+        "') THEN ''' || name || '''', ' ') FROM pragma_table_info(?1) WHERE name <> 'zstd'",
+        "ss", t->name, t->key);
     if (r < 0) {
         return r;
     }
     _cleanup_(freep) char *sql =
         xasprintf("SELECT '%s.' || c FROM (SELECT CASE %s END AS c FROM main.%s a "
                   "LEFT JOIN src.%s b USING (%s)) WHERE c IS NOT NULL LIMIT 1",
-                  table, (const char *)sqlite3_column_text(q, 0), table, table, keys);
-    return n_more != 0 ? err_set(err, EPROTO, "its table %s has rows of nothing", table)
-                       : check_no_row(s, sql, "it does not follow from what it is made of", err);
+                  t->name, (const char *)sqlite3_column_text(q, 0), t->name, t->name, t->order);
+    return check_no_row(s, sql, "it does not follow from what it is made of", err);
 }
 
 static int check_follows(struct sqlite_store *s, const char *file, struct err *err)
 {
     _cleanup_(freep) char *uri = sqlite_uri(file, "immutable=1");
     int r = attach(s, uri, err);
-    for (size_t i = 0; i < COUNT_OF(tables) && r >= 0; i++) {
-        r = check_table(s, tables[i].name, tables[i].order, err);
+    for (const struct table *t = tables; t < &tables[COUNT_OF(tables)] && r >= 0; t++) {
+        int64_t n_more = 0;
+        _cleanup_(freep) char *count =
+            xasprintf("SELECT (SELECT count(*) FROM src.%s) - (SELECT count(*) FROM main.%s)",
+                      t->name, t->name);
+        r = sql_get_int(s, &n_more, err, count, "");
+        if (r >= 0 && n_more != 0) {
+            r = err_set(err, EPROTO, "its table %s has rows of nothing", t->name);
+        }
+        r = r < 0 || t < &tables[ATTEMPTS] ? r : check_table(s, t, err);
     }
-    return r < 0 ? r : check_table(s, "machine", "id", err);
+    return r;
 }
 
 int run_file_take(struct store *file, const char *path, struct store **ret, struct err *err)
@@ -607,13 +569,15 @@ int run_file_take(struct store *file, const char *path, struct store **ret, stru
     _cleanup_(run_row_done) struct run_row row = {0};
     struct run_def *def = NULL;
     struct err why = {0};
+    size_t n_lost;
     int r = run_file_run(file, &row, &why);
     r = r < 0 ? r : store_load_run_def(&row, &def, &why);
     r = r < 0 ? r : check_run(&row, def, &why);
     r = r < 0 ? r : open_database(path, true, &s, &why);
     if (r >= 0) {
         r = sql_begin_all(&s->base, &why);
-        r = r < 0 ? r : sql_end_all(&s->base, take_all(file, &s->base, &row, def, &why), &why);
+        r = r < 0 ? r
+                  : sql_end_all(&s->base, take_all(file, &s->base, &row, def, &n_lost, &why), &why);
         r = r < 0 ? r : check_follows(s, sqlite_store_of(file)->path, &why);
         (void)sqlite3_exec(s->db, "DETACH src", NULL, NULL, NULL); /* as in run_file_put */
     }
@@ -628,6 +592,12 @@ int run_file_take(struct store *file, const char *path, struct store **ret, stru
     return 0;
 }
 
+static int put(struct sqlite_store *s, const char *uid, const char *name, struct err *err)
+{
+    const int r = copy_all(s, uid, name, false, &RUN_FILE_ALL, err);
+    return r == 0 ? err_set(err, EEXIST, "store '%s': run '%s' already exists", s->path, name) : r;
+}
+
 int run_file_put(struct store *file, const char *name, struct store *base, struct err *err)
 {
     struct sqlite_store *s = sqlite_store_of(base);
@@ -635,15 +605,9 @@ int run_file_put(struct store *file, const char *name, struct store *base, struc
     _cleanup_(freep) char *uri = sqlite_uri(sqlite_store_of(file)->path, "immutable=1");
     int r = run_file_run(file, &row, err);
     r = r < 0 ? r : attach(s, uri, err);
-    if (r < 0) {
-        return r;
-    }
-    r = sql_begin(s, err);
     if (r >= 0) {
-        r = copy_all(s, row.uid, name, false, &RUN_FILE_ALL, err);
-        r = r == 0 ? err_set(err, EEXIST, "store '%s': run '%s' already exists", s->path, name) : r;
-        r = sql_end(s, r, err);
+        r = sql_in_transaction(s, err, put(s, row.uid, name, err));
+        (void)sqlite3_exec(s->db, "DETACH src", NULL, NULL, NULL); /* nothing reads it any more */
     }
-    (void)sqlite3_exec(s->db, "DETACH src", NULL, NULL, NULL); /* nothing reads it any more */
     return r < 0 ? r : 0;
 }

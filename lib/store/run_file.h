@@ -51,11 +51,12 @@ int run_file_take(struct store *file, const char *path, struct store **ret, stru
 /* The run of a file that run_file_take opened, whole or not at all, by this name. -EEXIST: there is
  * a run of that name or uid. */
 int run_file_put(struct store *file, const char *name, struct store *to, struct err *err);
-/* Reads every row and log, as run_file_take does, and counts replicas that printed something but
- * have no log. */
-int run_file_check(struct store *file, size_t *ret_n_lost, struct err *err);
 /* The only run of a file. */
 int run_file_run(struct store *file, struct run_row *ret, struct err *err);
+/* Reads every row and log of it, as run_file_take does, and counts replicas that printed something
+ * but have no log. */
+int run_file_check(struct store *file, const struct run_row *row, const struct run_def *def,
+                   size_t *ret_n_lost, struct err *err);
 
 /* --- run_file_zstd.c --- */
 

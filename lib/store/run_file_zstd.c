@@ -45,13 +45,6 @@ static int pack_chunk(ZSTD_CCtx *ctx, const void *data, size_t len, bool is_end,
     return 0;
 }
 
-static int copy_chunk(const void *data, size_t len, struct buf *out)
-{
-    buf_append(out, data, len);
-    buf_spill(out);
-    return 0;
-}
-
 int run_file_send(const char *path, bool is_packed, struct buf *out, struct err *err)
 {
     _cleanup_(close_file) FILE *in = fopen(path, "rbe");
@@ -64,9 +57,14 @@ int run_file_send(const char *path, bool is_packed, struct buf *out, struct err 
     }
     for (size_t n = 1; r >= 0 && n > 0;) {
         n = fread(chunk, 1, CHUNK_BYTES, in);
-        r = ferror(in)  ? err_set_errno(err, errno, "cannot read '%s'", path)
-            : is_packed ? pack_chunk(ctx, chunk, n, n == 0, out, err)
-                        : copy_chunk(chunk, n, out);
+        if (ferror(in)) {
+            r = err_set_errno(err, errno, "cannot read '%s'", path);
+        } else if (is_packed) {
+            r = pack_chunk(ctx, chunk, n, n == 0, out, err);
+        } else {
+            buf_append(out, chunk, n);
+            buf_spill(out);
+        }
     }
     ZSTD_freeCCtx(ctx); /* NULL is fine */
     return r;

@@ -8,36 +8,33 @@
 
 #include "base/mem.h"
 
-static int check_version(struct sqlite_store *s, int64_t version, struct err *err)
+int schema_accept(struct sqlite_store *s, struct err *err)
 {
-    if (version > SCHEMA_VERSION) {
-        return err_set(err, EPROTO,
-                       "store '%s': written by a newer benchd (schema %lld, this "
-                       "program knows %d); use the newer program, or another file",
-                       s->path, (long long)version, SCHEMA_VERSION);
+    int64_t version = 0, id = 0, tables = 0;
+    int r = sql_get_int(s, &version, err, "PRAGMA user_version", "");
+    r = r < 0 ? r : sql_get_int(s, &id, err, "PRAGMA application_id", "");
+    r = r < 0 ? r : sql_get_int(s, &tables, err, "SELECT count(*) FROM sqlite_schema", "");
+    if (r < 0 || (version == 0 && id == 0 && tables == 0)) {
+        return r;
+    }
+    if (version == 0 || id != SCHEMA_APPLICATION) {
+        return sql_fail(s, err, EBADMSG, "this is another program's SQLite file",
+                        "choose another file with --store sqlite:FILE");
     }
     if (version < 0) {
         return sql_damaged(s, err, "negative schema version");
     }
-    if (version > 0 && version < SCHEMA_VERSION) {
-        return err_set(err, EPROTO,
-                       "store '%s': written by a benchd from before its first release (schema "
-                       "%lld, this program reads %d); move it away, or choose another file with "
-                       "--store sqlite:FILE",
-                       s->path, (long long)version, SCHEMA_VERSION);
+    if (version != SCHEMA_VERSION) {
+        const bool is_newer = version > SCHEMA_VERSION;
+        _cleanup_(freep) char *reason =
+            xasprintf("written by a %s (schema %lld, this program reads %d)",
+                      is_newer ? "newer benchd" : "benchd from before its first release",
+                      (long long)version, SCHEMA_VERSION);
+        return sql_fail(s, err, is_newer ? EPROTONOSUPPORT : EPROTO, reason,
+                        is_newer ? "use the newer program, or another file"
+                                 : "move it away, or choose another file with --store sqlite:FILE");
     }
-    int64_t id = 0, tables = 0;
-    int r = sql_get_int(s, &id, err, "PRAGMA application_id", "");
-    r = r < 0 ? r : sql_get_int(s, &tables, err, "SELECT count(*) FROM sqlite_schema", "");
-    bool is_new = version == 0 && id == 0 && tables == 0;
-    bool is_ours = version > 0 && id == SCHEMA_APPLICATION;
-    if (r >= 0 && !is_new && !is_ours) {
-        return err_set(err, EBADMSG,
-                       "store '%s': this is another program's SQLite file; choose "
-                       "another file with --store sqlite:FILE",
-                       s->path);
-    }
-    return r;
+    return 1;
 }
 
 /* Locks the folder while a file is created: SQLite does not wait for others when a
@@ -66,10 +63,8 @@ int schema_create(struct sqlite_store *s, struct err *err)
 /* In one transaction; another process may be faster. */
 static int make_tables(struct sqlite_store *s, struct err *err)
 {
-    int64_t version = 0;
-    int r = sql_get_int(s, &version, err, "PRAGMA user_version", "");
-    r = r < 0 ? r : check_version(s, version, err);
-    return r < 0 || version > 0 ? r : schema_create(s, err);
+    const int r = schema_accept(s, err);
+    return r != 0 ? r : schema_create(s, err);
 }
 
 /* The file of a run (run_file.h) is a store that is only read: its digest is that of its rows. */
@@ -84,17 +79,13 @@ static int protect_run_file(struct sqlite_store *s, struct err *err)
 
 int schema_prepare(struct sqlite_store *s, struct err *err)
 {
-    int64_t version = 0;
-    int r = sql_get_int(s, &version, err, "PRAGMA user_version", "");
-    r = r < 0 ? r : check_version(s, version, err);
-    if (r < 0 || version > 0) {
+    int r = schema_accept(s, err);
+    if (r != 0) {
         return r < 0 ? r : protect_run_file(s, err);
     }
     _cleanup_(fd_close) int lock = lock_folder(s);
     (void)lock; /* held until the end of this function */
     r = sql_exec(s, "PRAGMA journal_mode = WAL", err);
-    if (r >= 0 && (r = sql_begin(s, err)) >= 0) {
-        r = sql_end(s, make_tables(s, err), err);
-    }
+    r = r < 0 ? r : sql_in_transaction(s, err, make_tables(s, err));
     return r < 0 ? r : 0;
 }

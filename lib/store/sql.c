@@ -9,8 +9,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 
-static int fail(struct sqlite_store *s, struct err *err, int code, const char *reason,
-                const char *fix)
+int sql_fail(struct sqlite_store *s, struct err *err, int code, const char *reason, const char *fix)
 {
     if (s->is_file) { /* whoever reads it has its name, and other words for what to do */
         return err_set(err, code, "%s", reason);
@@ -19,61 +18,62 @@ static int fail(struct sqlite_store *s, struct err *err, int code, const char *r
                    fix);
 }
 
-static int sql_error_io(struct sqlite_store *s, struct err *err)
+#define FREE_SOME "free some space, then try again"
+#define ANOTHER_FILE "choose another file with --store sqlite:FILE"
+
+static int error_io(struct sqlite_store *s, struct err *err)
 {
     int system = sqlite3_system_errno(s->db);
     if (system == ENOSPC || system == EDQUOT) {
         s->is_full = true;
-        return fail(s, err, ENOSPC, "disk full", "free some space, then try again");
+        return sql_fail(s, err, ENOSPC, "disk full", FREE_SOME);
     }
     if (system == EROFS || system == EACCES || system == EPERM) {
-        return fail(s, err, system, strerror(system),
-                    "choose another file with --store sqlite:FILE");
+        return sql_fail(s, err, system, strerror(system), ANOTHER_FILE);
     }
     /* ENOENT is about a file next to the store; the store itself was found before. */
     if (system == 0 || system == ENOENT) {
-        return fail(s, err, EIO, sqlite3_errmsg(s->db), "");
+        return sql_fail(s, err, EIO, sqlite3_errmsg(s->db), "");
     }
     return err_set_errno(err, system, "store '%s': %s", s->path, sqlite3_errmsg(s->db));
 }
 
 int sql_error(struct sqlite_store *s, int rc, struct err *err)
 {
-    switch (rc & 0xff) { /* the primary code of an extended one */
-    case SQLITE_FULL:
-        s->is_full = true;
-        return fail(s, err, ENOSPC, "disk full", "free some space, then try again");
-    case SQLITE_IOERR:
-    case SQLITE_CANTOPEN:
-    case SQLITE_PERM:
-        return sql_error_io(s, err);
-    case SQLITE_CORRUPT:
-        return fail(s, err, EBADMSG, "the file is damaged", "move it away or restore a copy");
-    case SQLITE_NOTADB:
-        return fail(s, err, EBADMSG, "not a benchd store (not a SQLite file)",
-                    "choose another file with --store sqlite:FILE");
-    case SQLITE_READONLY:
-        return fail(s, err, EROFS,
-                    s->is_exported ? "an exported run is only read" : "the file is read-only",
-                    "choose another file with --store sqlite:FILE");
-    case SQLITE_BUSY:
-    case SQLITE_LOCKED:
-        return fail(s, err, EBUSY, "another process holds the write lock", "try again");
-    case SQLITE_INTERRUPT:
-        return fail(s, err, ECANCELED, "reading took too long", "try again later");
-    case SQLITE_NOMEM:
-        return fail(s, err, ENOMEM, "out of memory", "");
-    case SQLITE_TOOBIG:
-        return fail(s, err, E2BIG, "a string or log is too long for SQLite", "");
-    default: /* a statement that fails in itself, for one run: the disk has nothing to do with it */
-        return fail(s, err, ENOTRECOVERABLE, sqlite3_errmsg(s->db), "");
+    static const struct {
+        int rc, code;
+        const char *reason, *fix;
+    } rows[] = {
+        {SQLITE_FULL, ENOSPC, "disk full", FREE_SOME},
+        {SQLITE_CORRUPT, EBADMSG, "the file is damaged", "move it away or restore a copy"},
+        {SQLITE_NOTADB, EBADMSG, "not a benchd store (not a SQLite file)", ANOTHER_FILE},
+        {SQLITE_READONLY, EROFS, "the file is read-only", ANOTHER_FILE},
+        {SQLITE_BUSY, EBUSY, "another process holds the write lock", "try again"},
+        {SQLITE_LOCKED, EBUSY, "another process holds the write lock", "try again"},
+        {SQLITE_INTERRUPT, ECANCELED, "reading took too long", "try again later"},
+        {SQLITE_NOMEM, ENOMEM, "out of memory", ""},
+        {SQLITE_TOOBIG, E2BIG, "a string or log is too long for SQLite", ""},
+    };
+    const int primary = rc & 0xff; /* of an extended one */
+    if (primary == SQLITE_IOERR || primary == SQLITE_CANTOPEN || primary == SQLITE_PERM) {
+        return error_io(s, err);
     }
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        if (primary == rows[i].rc) {
+            s->is_full |= primary == SQLITE_FULL;
+            const bool is_run = primary == SQLITE_READONLY && s->is_exported;
+            return sql_fail(s, err, rows[i].code,
+                            is_run ? "an exported run is only read" : rows[i].reason, rows[i].fix);
+        }
+    }
+    /* A statement that fails in itself, for one run: the disk has nothing to do with it. */
+    return sql_fail(s, err, ENOTRECOVERABLE, sqlite3_errmsg(s->db), "");
 }
 
 int sql_damaged(struct sqlite_store *s, struct err *err, const char *what)
 {
     _cleanup_(freep) char *reason = xasprintf("the file is damaged (%s)", what);
-    return fail(s, err, EBADMSG, reason, "move it away or restore a copy");
+    return sql_fail(s, err, EBADMSG, reason, "move it away or restore a copy");
 }
 
 int sql_exec(struct sqlite_store *s, const char *sql, struct err *err)
@@ -129,12 +129,15 @@ void sql_rest(sqlite3_stmt *stmt)
     (void)sqlite3_clear_bindings(stmt);
 }
 
-static int prepare_list(struct sqlite_store *s, sqlite3_stmt **ret, struct err *err,
-                        const char *sql, const char *types, va_list ap)
+int sql_prepare(struct sqlite_store *s, sqlite3_stmt **ret, struct err *err, const char *sql,
+                const char *types, ...)
 {
     sqlite3_stmt *stmt = NULL;
     int rc = sqlite3_prepare_v2(s->db, sql, -1, &stmt, NULL);
+    va_list ap;
+    va_start(ap, types);
     rc = rc != SQLITE_OK ? rc : bind_all(stmt, SQLITE_TRANSIENT, types, ap);
+    va_end(ap);
     if (rc != SQLITE_OK) {
         int r = sql_error(s, rc, err);
         sqlite3_finalize(stmt);
@@ -142,16 +145,6 @@ static int prepare_list(struct sqlite_store *s, sqlite3_stmt **ret, struct err *
     }
     *ret = stmt;
     return 0;
-}
-
-int sql_prepare(struct sqlite_store *s, sqlite3_stmt **ret, struct err *err, const char *sql,
-                const char *types, ...)
-{
-    va_list ap;
-    va_start(ap, types);
-    int r = prepare_list(s, ret, err, sql, types, ap);
-    va_end(ap);
-    return r;
 }
 
 int sql_step(struct sqlite_store *s, sqlite3_stmt *stmt, struct err *err)
@@ -168,23 +161,21 @@ int sql_step(struct sqlite_store *s, sqlite3_stmt *stmt, struct err *err)
     return rc == SQLITE_DONE ? 0 : sql_error(s, rc, err);
 }
 
-static int run_list(struct sqlite_store *s, struct err *err, const char *sql, const char *types,
-                    va_list ap)
+int sql_finish(struct sqlite_store *s, int r, sqlite3_stmt *stmt, struct err *err)
 {
-    _cleanup_(sql_finalizep) sqlite3_stmt *stmt = NULL;
-    int r = prepare_list(s, &stmt, err, sql, types, ap);
     while (r >= 0 && (r = sql_step(s, stmt, err)) > 0) {
     }
+    sql_finalizep(&stmt);
     return r < 0 ? r : sqlite3_changes(s->db);
 }
 
-int sql_run(struct sqlite_store *s, struct err *err, const char *sql, const char *types, ...)
+int sql_take_int(int r, sqlite3_stmt *stmt, int64_t *ret)
 {
-    va_list ap;
-    va_start(ap, types);
-    int r = run_list(s, err, sql, types, ap);
-    va_end(ap);
-    return r;
+    if (r >= 0) {
+        *ret = r > 0 ? sqlite3_column_int64(stmt, 0) : 0;
+    }
+    sql_finalizep(&stmt);
+    return r < 0 ? r : 0;
 }
 
 int sql_no_run(const struct sqlite_store *s, const char *uid, struct err *err)
@@ -192,34 +183,9 @@ int sql_no_run(const struct sqlite_store *s, const char *uid, struct err *err)
     return err_set(err, ENOENT, "store '%s': there is no run '%s'", s->path, uid);
 }
 
-int sql_change_run(struct sqlite_store *s, const char *uid, struct err *err, const char *sql,
-                   const char *types, ...)
+int sql_changed_run(const struct sqlite_store *s, const char *uid, int r, struct err *err)
 {
-    int r = sql_begin(s, err);
-    if (r < 0) {
-        return r;
-    }
-    va_list ap;
-    va_start(ap, types);
-    r = run_list(s, err, sql, types, ap);
-    va_end(ap);
-    r = sql_end(s, r == 0 ? sql_no_run(s, uid, err) : r, err);
-    return r < 0 ? r : 0;
-}
-
-int sql_get_int(struct sqlite_store *s, int64_t *ret, struct err *err, const char *sql,
-                const char *types, ...)
-{
-    _cleanup_(sql_finalizep) sqlite3_stmt *stmt = NULL;
-    va_list ap;
-    va_start(ap, types);
-    int r = prepare_list(s, &stmt, err, sql, types, ap);
-    va_end(ap);
-    if (r < 0 || (r = sql_step(s, stmt, err)) < 0) {
-        return r;
-    }
-    *ret = r > 0 ? sqlite3_column_int64(stmt, 0) : 0;
-    return 0;
+    return r < 0 ? r : r == 0 ? sql_no_run(s, uid, err) : 0;
 }
 
 int sql_count_runs(struct sqlite_store *s, const char *uid, int64_t *ret, struct err *err)
@@ -227,76 +193,67 @@ int sql_count_runs(struct sqlite_store *s, const char *uid, int64_t *ret, struct
     return sql_get_int(s, ret, err, "SELECT count(*) FROM run WHERE uid = ?", "s", uid);
 }
 
-char *sql_text_dup(sqlite3_stmt *stmt, int column)
-{
-    const char *text = (const char *)sqlite3_column_text(stmt, column);
-    return xstrdup_or_null(text);
-}
-
-double sql_real(sqlite3_stmt *stmt, int column)
-{
-    return sqlite3_column_type(stmt, column) == SQLITE_NULL ? NAN
-                                                            : sqlite3_column_double(stmt, column);
-}
-
-static bool is_utf8(const unsigned char *text)
+static bool is_utf8(const char *text)
 {
     size_t n = 1;
-    for (const char *at = (const char *)text; *at != '\0' && n > 0; at += n) {
+    for (const char *at = text; at != NULL && *at != '\0' && n > 0; at += n) {
         n = utf8_length(at);
     }
     return n > 0;
 }
 
-static bool is_of_type(sqlite3_stmt *stmt, int column, char type)
+static bool read_text(sqlite3_stmt *q, int column, char type, void *to)
 {
+    const char *text = (const char *)sqlite3_column_text(q, column);
+    if (type == 'b') {
+        *(const char **)to = text;
+    } else {
+        *(char **)to = xstrdup_or_null(text);
+    }
+    return (type != 's' || text != NULL) && (type != 't' || is_utf8(text));
+}
+
+static bool read_real(sqlite3_stmt *q, int column, char type, double *to)
+{
+    const bool is_null = sqlite3_column_type(q, column) == SQLITE_NULL;
+    *to = is_null ? NAN : sqlite3_column_double(q, column);
+    return is_null || (isfinite(*to) && (type == 'r' || *to > 0));
+}
+
+static bool read_whole(sqlite3_stmt *q, int column, char type, void *to)
+{
+    const int64_t value = sqlite3_column_int64(q, column);
     switch (type) {
     case 'f':
-        return (uint64_t)sqlite3_column_int64(stmt, column) <= 1;
-    case 'c':
-        return sqlite3_column_int64(stmt, column) >= 0;
+        *(bool *)to = value != 0;
+        return value == 0 || value == 1;
     case 'i':
-        return sqlite3_column_int64(stmt, column) == sqlite3_column_int(stmt, column);
-    case 'r':
-        return isfinite(sqlite3_column_double(stmt, column));
-    case 'p':
-        return isfinite(sqlite3_column_double(stmt, column)) &&
-               sqlite3_column_double(stmt, column) > 0;
-    case 't':
-        return is_utf8(sqlite3_column_text(stmt, column));
+        *(int32_t *)to = (int32_t)value;
+        return value == (int32_t)value;
+    case 'u':
+        *(uint32_t *)to = (uint32_t)value;
+        return value == (uint32_t)value;
     default:
-        return true;
+        *(int64_t *)to = value;
+        return type == 'l' || value >= 0;
     }
 }
 
-int sql_check(struct sqlite_store *s, sqlite3_stmt *stmt, int first, const char *types,
-              struct err *err)
+int sql_read(struct sqlite_store *s, sqlite3_stmt *q, int first, struct err *err, const char *types,
+             ...)
 {
-    for (int i = 0; types[i] != '\0'; i++) {
-        if (sqlite3_column_type(stmt, first + i) != SQLITE_NULL &&
-            !is_of_type(stmt, first + i, types[i])) {
-            return sql_damaged(s, err, sqlite3_column_name(stmt, first + i));
-        }
+    int column = first;
+    bool is_good = true;
+    va_list ap;
+    va_start(ap, types);
+    for (const char *type = types; *type != '\0' && is_good; type++, column++) {
+        void *to = va_arg(ap, void *); /* all pointers to objects are passed alike */
+        is_good = strchr("sntb", *type) != NULL ? read_text(q, column, *type, to)
+                  : strchr("rp", *type) != NULL ? read_real(q, column, *type, to)
+                                                : read_whole(q, column, *type, to);
     }
-    return 0;
-}
-
-int sql_u32(struct sqlite_store *s, sqlite3_stmt *stmt, int column, uint32_t *ret, struct err *err)
-{
-    int64_t value = sqlite3_column_int64(stmt, column);
-    if (value < 0 || value > UINT32_MAX) {
-        return sql_damaged(s, err, sqlite3_column_name(stmt, column));
-    }
-    *ret = (uint32_t)value;
-    return 0;
-}
-
-int sql_attempt_id(struct sqlite_store *s, sqlite3_stmt *stmt, int first, struct attempt_id *ret,
-                   struct err *err)
-{
-    int r = sql_u32(s, stmt, first, &ret->point, err);
-    r = r < 0 ? r : sql_u32(s, stmt, first + 1, &ret->trial, err);
-    return r < 0 ? r : sql_u32(s, stmt, first + 2, &ret->number, err);
+    va_end(ap);
+    return is_good ? 0 : sql_damaged(s, err, sqlite3_column_name(q, column - 1));
 }
 
 int sql_begin(struct sqlite_store *s, struct err *err)

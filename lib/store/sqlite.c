@@ -22,62 +22,43 @@
 
 #define RUN_COLUMNS(definition)                                                                    \
     "uid, name, benchmark, " definition ", created_unix_ms, cpus, rehearsal, simulated, "          \
-    "object_ns, deleted_unix_ms, " STATUS_COLUMNS ", incarnation"
-enum { STATUS_AT = 10, INCARNATION_AT = STATUS_AT + STATUS_N_COLUMNS };
+    "object_ns, deleted_unix_ms, incarnation, " STATUS_COLUMNS
+
+static int insert_run(struct sqlite_store *s, const struct run_row *row, struct err *err)
+{
+    const int r = sql_run(s, err,
+                          "INSERT INTO run (uid, name, benchmark, definition, created_unix_ms, "
+                          "cpus, rehearsal, simulated, object_ns, incarnation) "
+                          "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, random()) ON CONFLICT DO NOTHING",
+                          "ssssiiiis", row->uid, row->name, row->benchmark, row->definition_json,
+                          row->created_unix_ms, row->cpus, (int64_t)row->rehearsal,
+                          (int64_t)row->simulated, row->object_ns);
+    return r < 0 ? r
+           : r == 0
+               ? err_set(err, EEXIST, "store '%s': run '%s' already exists", s->path, row->name)
+               : status_write(s, row->uid, &row->status, err);
+}
 
 static int put_run(struct store *base, const struct run_row *row, struct err *err)
 {
     struct sqlite_store *s = sqlite_store_of(base);
-    int r = sql_begin(s, err);
-    if (r < 0) {
-        return r;
-    }
-    r = sql_run(s, err,
-                "INSERT INTO run (uid, name, benchmark, definition, created_unix_ms, cpus, "
-                "rehearsal, simulated, object_ns, incarnation) "
-                "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, random()) "
-                "ON CONFLICT DO NOTHING",
-                "ssssiiiis", row->uid, row->name, row->benchmark, row->definition_json,
-                row->created_unix_ms, row->cpus, (int64_t)row->rehearsal, (int64_t)row->simulated,
-                row->object_ns);
-    if (r == 0) {
-        r = err_set(err, EEXIST, "store '%s': run '%s' already exists", s->path, row->name);
-    } else if (r > 0) {
-        r = status_write(s, row->uid, &row->status, err);
-    }
-    r = sql_end(s, r, err);
-    return r < 0 ? r : 0;
+    return sql_in_transaction(s, err, insert_run(s, row, err));
 }
 
 static int put_status(struct store *base, const char *uid, const struct run_status *st,
                       struct err *err)
 {
     struct sqlite_store *s = sqlite_store_of(base);
-    int r = sql_begin(s, err);
-    r = r < 0 ? r : sql_end(s, status_write(s, uid, st, err), err);
-    return r < 0 ? r : 0;
+    return sql_in_transaction(s, err, status_write(s, uid, st, err));
 }
 
 static int read_run(struct sqlite_store *s, sqlite3_stmt *q, struct run_row *ret, struct err *err)
 {
-    struct run_row row = {
-        .uid = sql_text_dup(q, 0),
-        .name = sql_text_dup(q, 1),
-        .benchmark = sql_text_dup(q, 2),
-        .definition_json = sql_text_dup(q, 3),
-        .created_unix_ms = sqlite3_column_int64(q, 4),
-        .cpus = sqlite3_column_int64(q, 5),
-        .rehearsal = sqlite3_column_int64(q, 6) != 0,
-        .simulated = sqlite3_column_int64(q, 7) != 0,
-        .object_ns = sql_text_dup(q, 8),
-        .deleted_unix_ms = sqlite3_column_int64(q, 9),
-        .incarnation = sqlite3_column_int64(q, INCARNATION_AT),
-    };
-    int r =
-        row.uid == NULL || row.name == NULL || row.benchmark == NULL || row.definition_json == NULL
-            ? sql_damaged(s, err, "a run without name or definition")
-            : sql_check(s, q, 4, "ccff-c", err);
-    r = r < 0 ? r : status_read(s, q, STATUS_AT, &row.status, err);
+    struct run_row row = {0};
+    int r = sql_read(s, q, 0, err, "ssssccffncl", &row.uid, &row.name, &row.benchmark,
+                     &row.definition_json, &row.created_unix_ms, &row.cpus, &row.rehearsal,
+                     &row.simulated, &row.object_ns, &row.deleted_unix_ms, &row.incarnation);
+    r = r < 0 ? r : status_read(s, q, 11, &row.status, err);
     if (r < 0) {
         run_row_done(&row);
         return r;
@@ -91,16 +72,10 @@ static int get_run(struct store *base, const char *name_or_uid, struct run_row *
 {
     struct sqlite_store *s = sqlite_store_of(base);
     _cleanup_(sql_finalizep) sqlite3_stmt *q = NULL;
-    int r = sql_prepare(s, &q, err,
-                        "SELECT " RUN_COLUMNS("definition") " FROM run WHERE name = ?1 OR uid = ?1",
-                        "s", name_or_uid);
-    if (r < 0 || (r = sql_step(s, q, err)) < 0) {
-        return r;
-    }
-    if (r == 0) {
-        return sql_no_run(s, name_or_uid, err);
-    }
-    return read_run(s, q, ret, err);
+    const int r = sql_first(
+        s, &q, err, "SELECT " RUN_COLUMNS("definition") " FROM run WHERE name = ?1 OR uid = ?1",
+        "s", name_or_uid);
+    return r < 0 ? r : r == 0 ? sql_no_run(s, name_or_uid, err) : read_run(s, q, ret, err);
 }
 
 static int list_runs(struct store *base, struct run_row **ret, size_t *ret_n, struct err *err)
@@ -120,23 +95,23 @@ static int list_runs(struct store *base, struct run_row **ret, size_t *ret_n, st
     return sql_hand_over(r, &rows, run_row_done, ret, ret_n);
 }
 
+static int rename_once(struct sqlite_store *s, const char *uid, const char *name, struct err *err)
+{
+    int64_t n = 0;
+    int r = sql_run(s, err, "UPDATE OR IGNORE run SET name = ? WHERE uid = ?", "ss", name, uid);
+    if (r != 0) {
+        return r < 0 ? r : 0;
+    }
+    r = sql_count_runs(s, uid, &n, err);
+    return r < 0    ? r
+           : n == 0 ? sql_no_run(s, uid, err)
+                    : err_set(err, EEXIST, "store '%s': run '%s' already exists", s->path, name);
+}
+
 static int rename_run(struct store *base, const char *uid, const char *name, struct err *err)
 {
     struct sqlite_store *s = sqlite_store_of(base);
-    int r = sql_begin(s, err);
-    if (r < 0) {
-        return r;
-    }
-    int64_t n = 0;
-    r = sql_run(s, err, "UPDATE OR IGNORE run SET name = ? WHERE uid = ?", "ss", name, uid);
-    if (r == 0) {
-        r = sql_count_runs(s, uid, &n, err);
-        r = r < 0    ? r
-            : n == 0 ? sql_no_run(s, uid, err)
-                     : err_set(err, EEXIST, "store '%s': run '%s' already exists", s->path, name);
-    }
-    r = sql_end(s, r, err);
-    return r < 0 ? r : 0;
+    return sql_in_transaction(s, err, rename_once(s, uid, name, err));
 }
 
 /* SQLite asks before each wait for another process; `n` counts those of one call. */
@@ -218,12 +193,6 @@ void sqlite_stop_when(struct sqlite_store *s, bool (*must_stop)(void *ctx), void
     if (must_stop != NULL) {
         sqlite3_progress_handler(s->db, ASK_EVERY_INSTRUCTIONS, on_progress, s);
     }
-}
-
-static int set_up_reader(struct sqlite_store *s, struct err *err)
-{
-    (void)sqlite3_busy_timeout(s->db, READER_BUSY_TIMEOUT_MS); /* never fails */
-    return sql_exec(s, "PRAGMA query_only = ON; PRAGMA trusted_schema = OFF", err);
 }
 
 static int begin_read(struct store *base, struct err *err)
@@ -379,6 +348,15 @@ char *sqlite_reader_uri(const char *path)
     return sqlite_uri(path, is_still ? "immutable=1" : "mode=ro");
 }
 
+int sqlite_connect(struct sqlite_store *s, const char *name, int flags, struct err *err)
+{
+    const int all = flags | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
+    const int rc = sqlite3_open_v2(name, &s->db, all, NULL);
+    return rc != SQLITE_OK
+               ? sql_error(s, rc, err)
+               : sql_exec(s, "PRAGMA trusted_schema = OFF; PRAGMA temp_store = MEMORY", err);
+}
+
 static int open_file(struct sqlite_store *s, bool create, struct err *err)
 {
     int flags = SQLITE_OPEN_READWRITE | (create ? SQLITE_OPEN_CREATE : 0);
@@ -389,10 +367,9 @@ static int open_file(struct sqlite_store *s, bool create, struct err *err)
     /* Results can be read where nothing can be written. */
     _cleanup_(freep) char *name = folder < 0 ? sqlite_reader_uri(s->path) : xstrdup(s->path);
     flags = folder < 0 ? SQLITE_OPEN_READONLY : flags;
-    int rc = sqlite3_open_v2(
-        name, &s->db, flags | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL);
-    if (rc != SQLITE_OK) {
-        return sql_error(s, rc, err);
+    const int r = sqlite_connect(s, name, flags, err);
+    if (r < 0) {
+        return r;
     }
     (void)sqlite3_busy_handler(s->db, on_busy, s); /* never fails */
     /* FULL: a committed trial also survives a power cut; a trial writes rarely.
@@ -400,8 +377,7 @@ static int open_file(struct sqlite_store *s, bool create, struct err *err)
      * space as the run that is deleted. */
     return sql_exec(s,
                     "PRAGMA foreign_keys = ON; PRAGMA synchronous = FULL;"
-                    "PRAGMA secure_delete = FAST;"
-                    "PRAGMA trusted_schema = OFF; PRAGMA temp_store = MEMORY",
+                    "PRAGMA secure_delete = FAST",
                     err);
 }
 
@@ -447,12 +423,11 @@ int store_open_reader(const char *url, bool (*must_stop)(void *ctx), void *ctx, 
 {
     struct sqlite_store *s = sqlite_store_new(NULL);
     int r = absolute_path(url, false, &s->path, err);
+    r = r < 0 ? r : sqlite_connect(s, s->path, SQLITE_OPEN_READONLY, err);
     if (r >= 0) {
-        r = sqlite3_open_v2(s->path, &s->db,
-                            SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE,
-                            NULL);
         sqlite_stop_when(s, must_stop, ctx);
-        r = r == SQLITE_OK ? set_up_reader(s, err) : sql_error(s, r, err);
+        (void)sqlite3_busy_timeout(s->db, READER_BUSY_TIMEOUT_MS); /* never fails */
+        r = sql_exec(s, "PRAGMA query_only = ON", err);
     }
     return opened(s, r, ret);
 }

@@ -49,9 +49,8 @@ int attempts_save(struct store *base, const char *uid, const struct attempt_row 
     struct sqlite_store *s = sqlite_store_of(base);
     struct packed_logs *own = NULL;
     int r = packed != NULL ? 0 : logs_pack(logs, n_logs, &own, err);
-    if (r >= 0 && (r = sql_begin(s, err)) >= 0) {
-        r = sql_end(s, write_attempt(s, uid, row, terms, packed != NULL ? packed : own, err), err);
-    }
+    packed = packed != NULL ? packed : own;
+    r = r < 0 ? r : sql_in_transaction(s, err, write_attempt(s, uid, row, terms, packed, err));
     logs_free(own);
     return r < 0 ? err_wrap(err, r, "save point %u trial %u attempt %u", row->id.point,
                             row->id.trial, row->id.number)
@@ -62,22 +61,16 @@ static int read_attempt(struct sqlite_store *s, sqlite3_stmt *q, struct attempt_
                         struct err *err)
 {
     struct attempt_row row = {0};
-    int r = sql_attempt_id(s, q, 0, &row.id, err);
-    r = r < 0 ? r : sql_check(s, q, 4, "cc-f", err);
-    if (r < 0) {
-        return r;
-    }
-    const char *text = (const char *)sqlite3_column_text(q, 3);
-    int outcome = text == NULL ? -EINVAL : attempt_outcome_from_string(text);
-    if (outcome < 0) {
-        return sql_damaged(s, err, "unknown outcome of an attempt");
+    const char *text;
+    int r = sql_read(s, q, 0, err, "uuubccfn", &row.id.point, &row.id.trial, &row.id.number, &text,
+                     &row.started_unix_ms, &row.ended_unix_ms, &row.simulated, &row.error);
+    const int outcome = r < 0 || text == NULL ? -EINVAL : attempt_outcome_from_string(text);
+    if (r < 0 || outcome < 0) {
+        free(row.error);
+        return r < 0 ? r : sql_damaged(s, err, "unknown outcome of an attempt");
     }
     row.outcome = (enum attempt_outcome)outcome;
-    row.started_unix_ms = sqlite3_column_int64(q, 4);
-    row.ended_unix_ms = sqlite3_column_int64(q, 5);
-    row.error = sql_text_dup(q, 6);
     utf8_mend(row.error);
-    row.simulated = sqlite3_column_int64(q, 7) != 0;
     *ret = row;
     return 0;
 }
@@ -89,7 +82,7 @@ struct attempts {
 static const struct attempt_wanted wants_all = {-1, -1, -1};
 
 /* As ranges, so that SQLite walks over the part of the key that is wanted and no more. */
-static struct attempt_range range_of(const struct attempt_wanted *wanted)
+struct attempt_range attempts_range(const struct attempt_wanted *wanted)
 {
     const int64_t numbers[] = {wanted->point, wanted->trial, wanted->number};
     struct attempt_range range;
@@ -110,7 +103,7 @@ static int list_attempt_rows(struct sqlite_store *s, const char *uid,
                 ? 0
                 : sql_prepare(s, q, err,
                               "SELECT point, trial, attempt, outcome, started_unix_ms, "
-                              "ended_unix_ms, error, simulated FROM attempt WHERE run_uid = ? AND "
+                              "ended_unix_ms, simulated, error FROM attempt WHERE run_uid = ? AND "
                               "point BETWEEN ? AND ? AND trial BETWEEN ? AND ? AND "
                               "attempt BETWEEN ? AND ? ORDER BY point, trial, attempt",
                               "");
@@ -131,7 +124,7 @@ int attempts_list_outcomes(struct store *base, const char *uid, struct attempt_r
                            size_t *ret_n, struct err *err)
 {
     struct attempts rows = {0};
-    const struct attempt_range all = range_of(&wants_all);
+    const struct attempt_range all = attempts_range(&wants_all);
     int r = list_attempt_rows(sqlite_store_of(base), uid, &all, &rows, err);
     return sql_hand_over(r, &rows.list, attempt_row_done, ret, ret_n);
 }
@@ -147,7 +140,7 @@ int attempts_list_wanted(struct store *base, const char *uid, const struct attem
     if (r < 0) {
         return r;
     }
-    const struct attempt_range range = range_of(wanted);
+    const struct attempt_range range = attempts_range(wanted);
     r = list_attempt_rows(s, uid, &range, &rows, err);
     r = r < 0 ? r : replicas_read(s, uid, &range, rows.list.items, rows.list.len, err);
     r = is_own ? sql_end(s, r, err) : r;

@@ -1,6 +1,10 @@
 /* What is left of a run that has ended: its verdict, and its life without an object. */
 #include "store/sqlite_store.h"
 
+#include <jansson.h>
+
+#include "base/mem.h"
+
 int ends_put_verdict(struct store *base, const char *uid, const struct run_verdict *verdict,
                      struct err *err)
 {
@@ -10,49 +14,32 @@ int ends_put_verdict(struct store *base, const char *uid, const struct run_verdi
                           threshold_verdict_to_string(verdict->thresholds), verdict->ttl_s, uid);
 }
 
-/* Columns 0..2: mute_trials, thresholds, ttl_s. */
-static int read_verdict(struct sqlite_store *s, sqlite3_stmt *q, struct run_verdict *ret,
-                        struct err *err)
-{
-    const char *text = (const char *)sqlite3_column_text(q, 1);
-    if (text == NULL) {
-        *ret = (struct run_verdict){0};
-        return 0;
-    }
-    const int kind = threshold_verdict_from_string(text);
-    if (kind < 0) {
-        return sql_damaged(s, err, "unknown verdict of a run");
-    }
-    *ret = (struct run_verdict){
-        .is_judged = true,
-        .has_mute_trials = sqlite3_column_int64(q, 0) != 0,
-        .thresholds = (enum threshold_verdict)kind,
-        .ttl_s = sqlite3_column_int64(q, 2),
-    };
-    return 0;
-}
-
 int ends_get_brief(struct store *base, const char *uid, struct run_brief *ret, struct err *err)
 {
     struct sqlite_store *s = sqlite_store_of(base);
     _cleanup_(sql_finalizep) sqlite3_stmt *q = NULL;
     struct run_brief brief;
-    int r = sql_prepare(s, &q, err,
-                        "SELECT mute_trials, thresholds, ttl_s, object_ns IS NOT NULL, "
-                        "deleted_unix_ms, " STATUS_COLUMNS " FROM run WHERE uid = ?",
-                        "s", uid);
-    if (r < 0 || (r = sql_step(s, q, err)) < 0) {
-        return r;
+    struct run_verdict *v = &brief.verdict;
+    const char *thresholds;
+    int r = sql_first(s, &q, err,
+                      "SELECT mute_trials, thresholds, ttl_s, object_ns IS NOT NULL, "
+                      "deleted_unix_ms, " STATUS_COLUMNS " FROM run WHERE uid = ?",
+                      "s", uid);
+    if (r <= 0) {
+        return r < 0 ? r : sql_no_run(s, uid, err);
     }
-    if (r == 0) {
-        return sql_no_run(s, uid, err);
+    r = sql_read(s, q, 0, err, "fblfl", &v->has_mute_trials, &thresholds, &v->ttl_s,
+                 &brief.has_object, &brief.deleted_unix_ms);
+    r = r < 0 ? r : status_read(s, q, 5, &brief.status, err);
+    const int kind = r < 0 || thresholds == NULL ? 0 : threshold_verdict_from_string(thresholds);
+    if (r < 0 || kind < 0) {
+        return r < 0 ? r : sql_damaged(s, err, "unknown verdict of a run");
     }
-    if ((r = read_verdict(s, q, &brief.verdict, err)) < 0 ||
-        (r = status_read(s, q, 5, &brief.status, err)) < 0) {
-        return r;
+    v->is_judged = thresholds != NULL;
+    v->thresholds = (enum threshold_verdict)kind;
+    if (!v->is_judged) {
+        *v = (struct run_verdict){0};
     }
-    brief.has_object = sqlite3_column_int64(q, 3) != 0;
-    brief.deleted_unix_ms = sqlite3_column_int64(q, 4);
     *ret = brief;
     return 0;
 }
@@ -70,50 +57,28 @@ int ends_set_object(struct store *base, const char *uid, const char *ns, int64_t
                           "sis", ns, deleted_unix_ms, uid));
 }
 
-static int fill_live(struct sqlite_store *s, const char *const *uids, size_t n, struct err *err)
+/* The number of new tombstones. `live`: the uids as a JSON list. */
+static int sync(struct sqlite_store *s, const char *ns, const char *live, int64_t now_unix_ms,
+                struct err *err)
 {
-    int r = sql_exec(s,
-                     "CREATE TEMP TABLE IF NOT EXISTS live (uid TEXT PRIMARY KEY); "
-                     "DELETE FROM live",
-                     err);
-    for (size_t i = 0; i < n && r >= 0; i++) {
-        r = sql_run(s, err, "INSERT OR IGNORE INTO live VALUES (?)", "s", uids[i]);
-    }
-    return r;
-}
-
-/* The number of new tombstones. */
-static int sync(struct sqlite_store *s, const char *ns, const char *const *uids, size_t n,
-                int64_t now_unix_ms, struct err *err)
-{
-    int r = fill_live(s, uids, n, err);
-    if (r < 0) {
-        return r;
-    }
     const int n_deleted =
         sql_run(s, err,
                 "UPDATE run SET object_ns = NULL, deleted_unix_ms = ? WHERE object_ns = ? AND "
-                "uid NOT IN (SELECT uid FROM live)",
-                "is", now_unix_ms, ns);
+                "uid NOT IN (SELECT value FROM json_each(?))",
+                "iss", now_unix_ms, ns, live);
     if (n_deleted < 0) {
         return n_deleted;
     }
     /* The object of a run whose time to live is over may be there for a moment longer: benchd has
      * asked the server to delete it. */
-    r = sql_run(s, err,
-                "UPDATE run SET object_ns = ?1, deleted_unix_ms = NULL WHERE uid IN (SELECT uid "
-                "FROM live) AND (object_ns IS NOT ?1 OR deleted_unix_ms IS NOT NULL) AND NOT "
-                "(object_ns IS NULL AND deleted_unix_ms IS NULL AND ifnull(ttl_s, -1) >= 0 AND "
+    const int r =
+        sql_run(s, err,
+                "UPDATE run SET object_ns = ?1, deleted_unix_ms = NULL WHERE uid IN (SELECT value "
+                "FROM json_each(?3)) AND (object_ns IS NOT ?1 OR deleted_unix_ms IS NOT NULL) AND "
+                "NOT (object_ns IS NULL AND deleted_unix_ms IS NULL AND ifnull(ttl_s, -1) >= 0 AND "
                 "ended_unix_ms + ttl_s * 1000 <= ?2)",
-                "si", ns, now_unix_ms);
+                "sis", ns, now_unix_ms, live);
     return r < 0 ? r : n_deleted;
-}
-
-static int sync_objects_once(struct sqlite_store *s, const char *ns, const char *const *uids,
-                             size_t n, int64_t now_unix_ms, struct err *err)
-{
-    int r = sql_begin(s, err);
-    return r < 0 ? r : sql_end(s, sync(s, ns, uids, n, now_unix_ms, err), err);
 }
 
 /* Also on a full disk: nothing can be deleted before benchd knows which objects are gone. */
@@ -121,7 +86,13 @@ int ends_sync_objects(struct store *base, const char *ns, const char *const *uid
                       int64_t now_unix_ms, size_t *ret_n_deleted, struct err *err)
 {
     struct sqlite_store *s = sqlite_store_of(base);
-    const int r = space_with_reserve(s, sync_objects_once(s, ns, uids, n, now_unix_ms, err));
+    json_auto_t *list = json_array();
+    for (size_t i = 0; i < n; i++) {
+        json_array_append_new(list, json_string(uids[i]));
+    }
+    _cleanup_(freep) char *live = json_dumps(list, JSON_COMPACT);
+    const int r =
+        space_with_reserve(s, sql_in_transaction(s, err, sync(s, ns, live, now_unix_ms, err)));
     if (r < 0) {
         return r;
     }
@@ -134,55 +105,41 @@ int ends_find_deleted(struct store *base, int64_t before_unix_ms, char **ret_uid
 {
     struct sqlite_store *s = sqlite_store_of(base);
     _cleanup_(sql_finalizep) sqlite3_stmt *q = NULL;
-    int r = sql_prepare(s, &q, err,
-                        "SELECT uid, deleted_unix_ms FROM run WHERE deleted_unix_ms < ? "
-                        "ORDER BY deleted_unix_ms LIMIT 1",
-                        "i", before_unix_ms);
-    if (r < 0 || (r = sql_step(s, q, err)) < 0) {
-        return r;
-    }
+    const int r = sql_first(s, &q, err,
+                            "SELECT uid, deleted_unix_ms FROM run WHERE deleted_unix_ms < ? "
+                            "ORDER BY deleted_unix_ms LIMIT 1",
+                            "i", before_unix_ms);
     if (r == 0) {
         return err_set(err, ENOENT, "store '%s': no run is to be erased", s->path);
     }
-    *ret_uid = sql_text_dup(q, 0);
-    *ret_deleted_unix_ms = sqlite3_column_int64(q, 1);
-    return 0;
+    return r < 0 ? r : sql_read(s, q, 0, err, "sl", ret_uid, ret_deleted_unix_ms);
 }
 
 /* As the index run_finished has it. */
 #define IS_FINISHED "phase IN ('Succeeded', 'PartiallyFailed', 'Failed', 'Cancelled')"
 
-static int list_oldest(struct sqlite_store *s, int64_t from_unix_ms, size_t limit,
-                       struct finished_runs *runs, struct err *err)
-{
-    _cleanup_(sql_finalizep) sqlite3_stmt *q = NULL;
-    int r = sql_prepare(s, &q, err,
-                        "SELECT uid, name, ended_unix_ms, object_ns IS NOT NULL FROM run "
-                        "WHERE " IS_FINISHED " AND ended_unix_ms >= ? "
-                        "ORDER BY ended_unix_ms, uid LIMIT ?",
-                        "ii", from_unix_ms, (int64_t)(limit < INT64_MAX ? limit : INT64_MAX));
-    while (r >= 0 && (r = sql_step(s, q, err)) > 0) {
-        *vec_push(&runs->oldest) = (struct finished_run){
-            .uid = sql_text_dup(q, 0),
-            .name = sql_text_dup(q, 1),
-            .ended_unix_ms = sqlite3_column_int64(q, 2),
-            .has_object = sqlite3_column_int64(q, 3) != 0,
-        };
-    }
-    return r;
-}
-
 int ends_list_finished(struct store *base, int64_t from_unix_ms, size_t limit,
                        struct finished_runs *ret, struct err *err)
 {
     struct sqlite_store *s = sqlite_store_of(base);
+    _cleanup_(sql_finalizep) sqlite3_stmt *q = NULL;
     struct finished_runs runs = {0};
-    int r = list_oldest(s, from_unix_ms, limit, &runs, err);
     int64_t n_all = 0;
+    int r = sql_get_int(s, &n_all, err,
+                        "SELECT count(*) FROM run WHERE " IS_FINISHED " AND ended_unix_ms >= ?",
+                        "i", from_unix_ms);
     r = r < 0 ? r
-              : sql_get_int(s, &n_all, err,
-                            "SELECT count(*) FROM run WHERE " IS_FINISHED " AND ended_unix_ms >= ?",
-                            "i", from_unix_ms);
+              : sql_prepare(s, &q, err,
+                            "SELECT uid, name, ended_unix_ms, object_ns IS NOT NULL FROM run "
+                            "WHERE " IS_FINISHED " AND ended_unix_ms >= ? "
+                            "ORDER BY ended_unix_ms, uid LIMIT ?",
+                            "ii", from_unix_ms, (int64_t)(limit < INT64_MAX ? limit : INT64_MAX));
+    while (r >= 0 && (r = sql_step(s, q, err)) > 0) {
+        struct finished_run *run = vec_push(&runs.oldest);
+        *run = (struct finished_run){0};
+        r = sql_read(s, q, 0, err, "sslf", &run->uid, &run->name, &run->ended_unix_ms,
+                     &run->has_object);
+    }
     if (r < 0) {
         finished_runs_done(&runs);
         return r;
@@ -202,7 +159,7 @@ int ends_list_open(struct store *base, const char *ns, int64_t from_unix_ms, str
                         "(" IS_FINISHED ") OR thresholds IS NULL OR ended_unix_ms >= ?)",
                         "si", ns, from_unix_ms);
     while (r >= 0 && (r = sql_step(s, q, err)) > 0) {
-        *vec_push(&ret->list) = sql_text_dup(q, 0);
+        r = sql_read(s, q, 0, err, "s", vec_push(&ret->list));
     }
     return r;
 }

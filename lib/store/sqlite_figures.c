@@ -10,6 +10,10 @@
 
 /* Column `figures` of attempt; NULL: none could be made. */
 #define VERSION 1
+/* Those that are read back; readers of SQL have more. */
+#define FIGURES                                                                                    \
+    "figures, throughput, unit, missing, details, others_share, cpus, time_to_accuracy_s, "        \
+    "best_accuracy, accuracy_after, after_state, evaluations_k, evaluations_from, metrics"
 
 static int write_known(struct sqlite_store *s, const char *uid, const struct attempt_id *id,
                        const struct trial_figures *f, struct err *err)
@@ -25,17 +29,15 @@ static int write_known(struct sqlite_store *s, const char *uid, const struct att
     }
     return sql_run(
         s, err,
-        "UPDATE attempt SET figures = ?5, throughput = ?6, unit = ?7, seconds = ?8, missing = ?9, "
-        "details = ?10, others_share = ?11, cpus = ?12, time_to_accuracy_s = ?13, "
-        "best_accuracy = ?14, accuracy_after = ?15, after_state = ?16, evaluations_k = ?17, "
-        "evaluations_from = ?18, "
-        "machine = (SELECT id FROM machine WHERE run_uid = ?1 AND facts = ?19), metrics = ?20 "
+        "UPDATE attempt SET (" FIGURES ", seconds, machine) = (?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, "
+        "?13, ?14, ?15, ?16, ?17, ?18, ?19, "
+        "(SELECT id FROM machine WHERE run_uid = ?1 AND facts = ?20)) "
         "WHERE run_uid = ?1 AND point = ?2 AND trial = ?3 AND attempt = ?4",
-        "siiiirsrssrrrrriiiss", uid, (int64_t)id->point, (int64_t)id->trial, (int64_t)id->number,
-        (int64_t)VERSION, t->throughput, t->unit, f->seconds,
-        t->outcome == ATTEMPT_SUCCEEDED ? t->error : NULL, t->details, t->others_share, t->cpus,
-        t->to_accuracy.s, t->to_accuracy.best, t->after.accuracy, (int64_t)t->after.state,
-        (int64_t)t->evaluations_k, (int64_t)t->evaluations_from, f->machines, f->metrics);
+        "siiiirsssrrrrriiisrs", uid, (int64_t)id->point, (int64_t)id->trial, (int64_t)id->number,
+        (int64_t)VERSION, t->throughput, t->unit, t->outcome == ATTEMPT_SUCCEEDED ? t->error : NULL,
+        t->details, t->others_share, t->cpus, t->to_accuracy.s, t->to_accuracy.best,
+        t->after.accuracy, (int64_t)t->after.state, (int64_t)t->evaluations_k,
+        (int64_t)t->evaluations_from, f->metrics, f->seconds, f->machines);
 }
 
 int figures_write(struct sqlite_store *s, const char *uid, const struct attempt_row *row,
@@ -52,40 +54,23 @@ int figures_write(struct sqlite_store *s, const char *uid, const struct attempt_
 
 /* ---- and back ---- */
 
-static char *text_of(sqlite3_stmt *q, int column)
-{
-    return (char *)(uintptr_t)sqlite3_column_text(q, column); /* borrowed */
-}
-
 /* From the columns of list_figures. */
 static int read_row(struct sqlite_store *s, sqlite3_stmt *q, store_figures_fn each, void *ctx,
                     struct err *err)
 {
     struct attempt_id id;
-    int r = sql_attempt_id(s, q, 0, &id, err);
-    r = r < 0 ? r : sql_check(s, q, 4, "p---rrrrr-cc", err);
-    if (r < 0) {
-        return r;
-    }
-    const int64_t after = sqlite3_column_int64(q, 13);
-    struct trial_figures f = {
-        .trial = {.throughput = sql_real(q, 4),
-                  .unit = text_of(q, 5),
-                  .error = text_of(q, 6),
-                  .details = text_of(q, 7),
-                  .others_share = sql_real(q, 8),
-                  .cpus = sql_real(q, 9),
-                  .to_accuracy = {.s = sql_real(q, 10), .best = sql_real(q, 11)},
-                  .after = {(enum after_state)(after >= 0 && after < AFTER_STATE_COUNT
-                                                   ? after
-                                                   : AFTER_STATE_COUNT),
-                            sql_real(q, 12)},
-                  .evaluations_k = (uint32_t)sqlite3_column_int64(q, 14),
-                  .evaluations_from = (uint32_t)sqlite3_column_int64(q, 15)},
-        .machines = text_of(q, 16),
-        .metrics = text_of(q, 17),
-    };
-    return sqlite3_column_int64(q, 3) != VERSION
+    struct trial_figures f = {0};
+    struct trial_result *t = &f.trial;
+    int64_t version, after;
+    const int r =
+        sql_read(s, q, 0, err, "uuulpbbbrrrrrluubb", &id.point, &id.trial, &id.number, &version,
+                 &t->throughput, &t->unit, &t->error, &t->details, &t->others_share, &t->cpus,
+                 &t->to_accuracy.s, &t->to_accuracy.best, &t->after.accuracy, &after,
+                 &t->evaluations_k, &t->evaluations_from, &f.metrics, &f.machines);
+    const bool is_state = r >= 0 && after >= 0 && after < AFTER_STATE_COUNT;
+    t->after.state = is_state ? (enum after_state)after : AFTER_STATE_COUNT;
+    return r < 0 ? r
+           : version != VERSION
                ? err_set(err, ENOENT, "store '%s': an attempt has no figures", s->path)
                : each(ctx, &id, &f);
 }
@@ -95,13 +80,11 @@ int figures_list(struct store *base, const char *uid, store_figures_fn each, voi
 {
     struct sqlite_store *s = sqlite_store_of(base);
     _cleanup_(sql_finalizep) sqlite3_stmt *q = NULL;
-    int r = sql_prepare(
-        s, &q, err,
-        "SELECT point, trial, attempt, figures, throughput, unit, missing, details, others_share, "
-        "cpus, time_to_accuracy_s, best_accuracy, accuracy_after, after_state, evaluations_k, "
-        "evaluations_from, m.facts, metrics FROM attempt a LEFT JOIN machine m ON m.id = a.machine "
-        "WHERE a.run_uid = ? ORDER BY point, trial, attempt",
-        "s", uid);
+    int r = sql_prepare(s, &q, err,
+                        "SELECT point, trial, attempt, " FIGURES ", m.facts FROM attempt a "
+                        "LEFT JOIN machine m ON m.id = a.machine "
+                        "WHERE a.run_uid = ? ORDER BY point, trial, attempt",
+                        "s", uid);
     while (r >= 0 && (r = sql_step(s, q, err)) > 0) {
         r = read_row(s, q, each, ctx, err);
     }

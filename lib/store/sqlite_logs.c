@@ -28,13 +28,6 @@ static_assert(offsetof(struct replica_log, id) == 0, "rows_compare reads it ther
 
 /* ---- compressed ---- */
 
-static size_t compress(ZSTD_CCtx *ctx, const void *data, size_t len, void *out, size_t cap)
-{
-    size_t r = ZSTD_CCtx_setParameter(ctx, ZSTD_c_compressionLevel, LEVEL);
-    r = ZSTD_isError(r) ? r : ZSTD_CCtx_setParameter(ctx, ZSTD_c_checksumFlag, 1);
-    return ZSTD_isError(r) ? r : ZSTD_compress2(ctx, out, cap, data, len);
-}
-
 /* As one frame, with a checksum, so that a byte that changes is an error and no other log. */
 static int blob_pack(const void *data, size_t len, struct packed *ret, struct err *err)
 {
@@ -43,8 +36,10 @@ static int blob_pack(const void *data, size_t len, struct packed *ret, struct er
     if (ctx == NULL) {
         return err_set(err, ENOMEM, "compress: no memory");
     }
+    (void)ZSTD_CCtx_setParameter(ctx, ZSTD_c_compressionLevel, LEVEL); /* both are in range */
+    (void)ZSTD_CCtx_setParameter(ctx, ZSTD_c_checksumFlag, 1);
     void *out = xmalloc(cap);
-    const size_t got = compress(ctx, data, len, out, cap);
+    const size_t got = ZSTD_compress2(ctx, out, cap, data, len);
     ZSTD_freeCCtx(ctx);
     if (ZSTD_isError(got)) {
         free(out);

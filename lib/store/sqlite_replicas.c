@@ -17,29 +17,9 @@
 #define HEAD                                                                                       \
     "point, trial, attempt, role, replica_index, exit_code, signal, failure, log_bytes, "          \
     "environment, host, node, cpu_mhz, steps_sum_s, steps_fall, steps_median_ns, reading"
-enum {
-    ID_AT,
-    ROLE_AT = 3,
-    INDEX_AT,
-    EXIT_AT,
-    SIGNAL_AT,
-    FAILURE_AT,
-    LOG_AT,
-    ENVIRONMENT_AT,
-    HOST_AT,
-    NODE_AT,
-    MHZ_AT,
-    SUM_AT,
-    FALL_AT,
-    MEDIAN_AT,
-    READING_AT,
-    SUMMARY_AT
-};
+enum { ROLE_AT = 3, ENVIRONMENT_AT = 9, SUMMARY_AT = 17 };
 
-static const struct record_members *summary_members(void)
-{
-    return record_type_members[RECORD_SUMMARY];
-}
+#define SUMMARY_MEMBERS record_type_members[RECORD_SUMMARY]
 
 /* ---- statements ---- */
 
@@ -79,7 +59,7 @@ static int prepare_insert(struct sqlite_store *s, struct err *err)
         return 0;
     }
     buf_puts(&sql, "INSERT INTO replica (run_uid, step_ns, " HEAD);
-    const int n = put_columns(summary_members(), "", &sql);
+    const int n = put_columns(SUMMARY_MEMBERS, "", &sql);
     buf_puts(&sql, ") VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, "
                    "(SELECT id FROM environment WHERE run_uid = ?1 AND facts = ?12), ?13, ?14, "
                    "?15, ?16, ?17, ?18, ?19");
@@ -97,7 +77,7 @@ static int prepare_select(struct sqlite_store *s, struct err *err)
         return 0;
     }
     buf_puts(&sql, "SELECT " HEAD);
-    (void)put_columns(summary_members(), "", &sql);
+    (void)put_columns(SUMMARY_MEMBERS, "", &sql);
     buf_puts(&sql, " FROM replica WHERE run_uid = ? AND point BETWEEN ? AND ? AND "
                    "trial BETWEEN ? AND ? AND attempt BETWEEN ? AND ? "
                    "ORDER BY point, trial, attempt, role, replica_index");
@@ -176,14 +156,6 @@ static int bind_members(sqlite3_stmt *q, int *at, const struct record_members *m
     return rc;
 }
 
-static int insert_environment(struct sqlite_store *s, const char *uid, const char *facts,
-                              struct err *err)
-{
-    return sql_run(s, err,
-                   "INSERT INTO environment (run_uid, facts) VALUES (?, ?) ON CONFLICT DO NOTHING",
-                   "ss", uid, facts);
-}
-
 static int insert_replica(struct sqlite_store *s, const char *uid, const struct replica_row *rep,
                           const char *facts, struct err *err)
 {
@@ -200,7 +172,7 @@ static int insert_replica(struct sqlite_store *s, const char *uid, const struct 
                      rep->failure, (int64_t)rep->log_bytes, facts, e->host, e->node,
                      e->cpu_mhz > 0 ? e->cpu_mhz : NAN, steps.sum_s, steps.fall, steps.median_ns,
                      reading);
-    const int rc = bind_members(q, &at, summary_members(), (const char *)rep->summary);
+    const int rc = bind_members(q, &at, SUMMARY_MEMBERS, (const char *)rep->summary);
     r = r < 0 ? r : rc != SQLITE_OK ? sql_error(s, rc, err) : sql_step(s, q, err);
     if (r < 0 && sqlite3_extended_errcode(s->db) == SQLITE_CONSTRAINT_PRIMARYKEY) {
         r = err_set(err, ENOTRECOVERABLE, "%s/%u is there twice", role_to_string(rep->id.role),
@@ -219,7 +191,10 @@ int replicas_insert(struct sqlite_store *s, const char *uid, const struct attemp
         const json_t *own = rep->environment.facts;
         char *facts = own == NULL ? NULL : record_environment_canonical(own);
         if (r >= 0 && facts != NULL && (before == NULL || !str_eq(before, facts))) {
-            r = insert_environment(s, uid, facts, err);
+            r = sql_run(s, err,
+                        "INSERT INTO environment (run_uid, facts) VALUES (?, ?) "
+                        "ON CONFLICT DO NOTHING",
+                        "ss", uid, facts);
         }
         r = r < 0 ? r : insert_replica(s, uid, rep, facts, err);
         free(before);
@@ -335,7 +310,7 @@ static int read_summary(sqlite3_stmt *q, struct replica_row *row, struct err *er
     int at = SUMMARY_AT;
     const bool is_there = sqlite3_column_type(q, at) != SQLITE_NULL;
     row->summary = is_there ? xnew(struct summary) : NULL;
-    return read_members(q, &at, summary_members(), (char *)row->summary, err);
+    return read_members(q, &at, SUMMARY_MEMBERS, (char *)row->summary, err);
 }
 
 /* Borrowed until the next call. */
@@ -349,8 +324,7 @@ static int read_facts(struct sqlite_store *s, int64_t id, json_t **ret, struct e
         }
     }
     _cleanup_(sql_finalizep) sqlite3_stmt *q = NULL;
-    int r = sql_prepare(s, &q, err, "SELECT facts FROM environment WHERE id = ?", "i", id);
-    r = r < 0 ? r : sql_step(s, q, err);
+    const int r = sql_first(s, &q, err, "SELECT facts FROM environment WHERE id = ?", "i", id);
     json_t *facts = r > 0 ? environment_parse((const char *)sqlite3_column_text(q, 0)) : NULL;
     if (facts == NULL) {
         return r < 0 ? r : sql_damaged(s, err, "the environment of a replica");
@@ -362,59 +336,49 @@ static int read_facts(struct sqlite_store *s, int64_t id, json_t **ret, struct e
     return 0;
 }
 
-static int read_environment(struct sqlite_store *s, sqlite3_stmt *q, struct environment *ret,
-                            struct err *err)
+/* The columns before the summary. */
+static int read_head(struct sqlite_store *s, sqlite3_stmt *q, struct replica_row *rep,
+                     struct err *err)
 {
-    const bool is_there = sqlite3_column_type(q, ENVIRONMENT_AT) != SQLITE_NULL;
-    for (int at = HOST_AT; at <= MHZ_AT && !is_there; at++) {
-        if (sqlite3_column_type(q, at) != SQLITE_NULL) {
-            return sql_damaged(s, err, sqlite3_column_name(q, at));
-        }
+    struct environment *e = &rep->environment;
+    struct step_times *steps = &rep->steps;
+    int64_t environment;
+    const char *role, *reading;
+    int r = sql_read(s, q, ROLE_AT, err, "buiinclttpprpb", &role, &rep->id.index, &rep->exit_code,
+                     &rep->signal, &rep->failure, &rep->log_bytes, &environment, &e->host, &e->node,
+                     &e->cpu_mhz, &steps->sum_s, &steps->fall, &steps->median_ns, &reading);
+    if (r < 0) {
+        return r;
     }
-    json_t *facts = NULL;
-    const int r =
-        is_there ? read_facts(s, sqlite3_column_int64(q, ENVIRONMENT_AT), &facts, err) : 0;
-    *ret = (struct environment){.facts = json_incref(facts),
-                                .host = sql_text_dup(q, HOST_AT),
-                                .node = sql_text_dup(q, NODE_AT),
-                                .cpu_mhz = sqlite3_column_double(q, MHZ_AT)};
+    const int kind = role == NULL ? -1 : role_from_string(role);
+    const bool has_start = sqlite3_column_type(q, ENVIRONMENT_AT) != SQLITE_NULL;
+    const bool is_placed = e->host != NULL || e->node != NULL || !isnan(e->cpu_mhz);
+    rep->id.role = (enum role)kind;
+    e->cpu_mhz = isnan(e->cpu_mhz) ? 0 : e->cpu_mhz;
+    utf8_mend(rep->failure); /* what programs printed; as all documents have it */
+    rep->reading = environment_parse(reading);
+    if (kind < 0) {
+        return sql_damaged(s, err, "unknown role of a replica");
+    }
+    if (rep->reading == NULL && reading != NULL) {
+        return sql_damaged(s, err, "the reading of a log");
+    }
+    if (!has_start) {
+        return is_placed ? sql_damaged(s, err, "the place of a replica") : 0;
+    }
+    r = read_facts(s, environment, &e->facts, err);
+    json_incref(e->facts); /* NULL is fine */
     return r;
-}
-
-/* Those before the summary that are not numbers. */
-static int read_parts(struct sqlite_store *s, sqlite3_stmt *q, struct replica_row *row,
-                      struct err *err)
-{
-    row->failure = sql_text_dup(q, FAILURE_AT);
-    utf8_mend(row->failure); /* what programs printed; as all documents have it */
-    row->reading = environment_parse((const char *)sqlite3_column_text(q, READING_AT));
-    const bool is_read = row->reading != NULL || sqlite3_column_type(q, READING_AT) == SQLITE_NULL;
-    return is_read ? read_environment(s, q, &row->environment, err)
-                   : sql_damaged(s, err, "the reading of a log");
 }
 
 /* Adds the replica to row->replicas; on error, maybe a part of it. */
 static int read_replica(struct sqlite_store *s, sqlite3_stmt *q, struct attempt_row *row,
                         struct err *err)
 {
-    const char *name = (const char *)sqlite3_column_text(q, ROLE_AT);
-    const int role = name == NULL ? -1 : role_from_string(name);
-    if (role < 0) {
-        return sql_damaged(s, err, "unknown role of a replica");
-    }
     struct replica_row *rep = vec_push(&row->replicas);
-    *rep = (struct replica_row){
-        .id = {.attempt = row->id, .role = (enum role)role},
-        .exit_code = sqlite3_column_int(q, EXIT_AT),
-        .signal = sqlite3_column_int(q, SIGNAL_AT),
-        .log_bytes = (uint64_t)sqlite3_column_int64(q, LOG_AT),
-        .steps = {sql_real(q, SUM_AT), sql_real(q, FALL_AT), sql_real(q, MEDIAN_AT)},
-        .is_stored = true,
-    };
     struct err fault = {0};
-    int r = sql_u32(s, q, INDEX_AT, &rep->id.index, err);
-    r = r < 0 ? r : sql_check(s, q, EXIT_AT, "ii-c-ttpprp", err);
-    r = r < 0 ? r : read_parts(s, q, rep, err);
+    *rep = (struct replica_row){.id.attempt = row->id, .is_stored = true};
+    int r = read_head(s, q, rep, err);
     if (r >= 0 && read_summary(q, rep, &fault) < 0) {
         _cleanup_(freep) char *what = xasprintf("the summary of a replica: %s", fault.msg);
         r = sql_damaged(s, err, what);
@@ -430,7 +394,7 @@ static int read_all(struct sqlite_store *s, sqlite3_stmt *q, struct attempt_row 
     size_t i = 0;
     while ((r = sql_step(s, q, err)) > 0) {
         struct attempt_id id;
-        if ((r = sql_attempt_id(s, q, ID_AT, &id, err)) < 0) {
+        if ((r = sql_read(s, q, 0, err, "uuu", &id.point, &id.trial, &id.number)) < 0) {
             return r;
         }
         while (i < n && !attempt_id_eq(&rows[i].id, &id)) {

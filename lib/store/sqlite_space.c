@@ -40,12 +40,12 @@ static int64_t free_bytes(const struct sqlite_store *s)
 /* Pages of deleted rows, which the next rows use. */
 static int64_t reusable_bytes(struct sqlite_store *s)
 {
-    int64_t n_pages = 0, page_bytes = 0;
-    if (sql_get_int(s, &n_pages, NULL, "PRAGMA freelist_count", "") < 0 ||
-        sql_get_int(s, &page_bytes, NULL, "PRAGMA page_size", "") < 0) {
-        return 0; /* the trial write says why */
-    }
-    return n_pages * page_bytes;
+    int64_t bytes = 0;
+    (void)sql_get_int(s, &bytes, NULL,
+                      "SELECT freelist_count * page_size "
+                      "FROM pragma_freelist_count, pragma_page_size",
+                      ""); /* if it fails, the trial write says why */
+    return bytes;
 }
 
 bool space_release_reserve(struct sqlite_store *s)
@@ -125,15 +125,10 @@ void space_get(struct store *base, struct store_space *ret)
 int space_get_used(struct store *base, int64_t *ret_bytes, struct err *err)
 {
     struct sqlite_store *s = sqlite_store_of(base);
-    int64_t n_pages, n_free, page_bytes;
-    int r = sql_get_int(s, &n_pages, err, "PRAGMA page_count", "");
-    r = r < 0 ? r : sql_get_int(s, &n_free, err, "PRAGMA freelist_count", "");
-    r = r < 0 ? r : sql_get_int(s, &page_bytes, err, "PRAGMA page_size", "");
-    if (r < 0) {
-        return r;
-    }
-    *ret_bytes = (n_pages - n_free) * page_bytes;
-    return 0;
+    return sql_get_int(s, ret_bytes, err,
+                       "SELECT (page_count - freelist_count) * page_size "
+                       "FROM pragma_page_count, pragma_freelist_count, pragma_page_size",
+                       "");
 }
 
 /* A disk may have bytes and no inodes, of which each claim of a run needs one. */
@@ -149,6 +144,15 @@ static int try_file(const struct sqlite_store *s, struct err *err)
     return 0;
 }
 
+/* Writes one page, as it is. */
+static int write_version(struct sqlite_store *s, struct err *err)
+{
+    int64_t version = 0;
+    const int r = sql_get_int(s, &version, err, "PRAGMA user_version", "");
+    _cleanup_(freep) char *sql = xasprintf("PRAGMA user_version = %d", (int)version);
+    return r < 0 ? r : sql_exec(s, sql, err);
+}
+
 int space_try(struct store *base, struct err *err)
 {
     struct sqlite_store *s = sqlite_store_of(base);
@@ -160,20 +164,9 @@ int space_try(struct store *base, struct err *err)
         (void)space_keep_reserve(base, s->reserve_bytes, NULL); /* else at the next try */
     }
     int r = try_file(s, err);
-    r = r < 0 ? r : sql_begin(s, err);
-    if (r < 0) {
-        return r;
-    }
-    int64_t version = 0; /* written as it is: one page */
-    r = sql_get_int(s, &version, err, "PRAGMA user_version", "");
+    r = r < 0 ? r : sql_in_transaction(s, err, write_version(s, err));
     if (r >= 0) {
-        _cleanup_(freep) char *sql = xasprintf("PRAGMA user_version = %d", (int)version);
-        r = sql_exec(s, sql, err);
+        (void)sqlite3_wal_autocheckpoint(s->db, CHECKPOINT_PAGES); /* never fails */
     }
-    r = sql_end(s, r, err);
-    if (r < 0) {
-        return r;
-    }
-    (void)sqlite3_wal_autocheckpoint(s->db, CHECKPOINT_PAGES); /* never fails */
-    return 0;
+    return r;
 }

@@ -59,36 +59,27 @@ int status_write(struct sqlite_store *s, const char *uid, const struct run_statu
                     st->started_unix_ms, st->ended_unix_ms, (int64_t)st->has_current,
                     (int64_t)st->current.point, (int64_t)st->current.trial,
                     (int64_t)st->current.number, (int64_t)st->is_cut_short, lanes, uid);
-    return r == 0 ? sql_no_run(s, uid, err) : r;
+    return sql_changed_run(s, uid, r, err);
 }
 
 int status_read(struct sqlite_store *s, sqlite3_stmt *q, int first, struct run_status *ret,
                 struct err *err)
 {
-    const char *phase_text = (const char *)sqlite3_column_text(q, first);
-    int phase = phase_text == NULL ? -EINVAL : run_phase_from_string(phase_text);
-    if (phase < 0) {
-        return sql_damaged(s, err, "unknown run phase");
+    struct run_status st = {0};
+    const char *phase, *reason, *message, *lanes;
+    int r = sql_read(s, q, first, err, "bbbuuuuuufccb", &phase, &reason, &message, &st.trials_done,
+                     &st.trials_failed, &st.trials_total, &st.current.point, &st.current.trial,
+                     &st.current.number, &st.is_cut_short, &st.started_unix_ms, &st.ended_unix_ms,
+                     &lanes);
+    const int kind = r < 0 || phase == NULL ? -EINVAL : run_phase_from_string(phase);
+    if (r < 0 || kind < 0) {
+        return r < 0 ? r : sql_damaged(s, err, "unknown run phase");
     }
-    struct run_status st = {.phase = (enum run_phase)phase};
-    const char *reason = (const char *)sqlite3_column_text(q, first + 1);
-    const char *message = (const char *)sqlite3_column_text(q, first + 2);
+    st.phase = (enum run_phase)kind;
     (void)snprintf(st.reason, sizeof(st.reason), "%s", reason == NULL ? "" : reason);
     (void)snprintf(st.message, sizeof(st.message), "%s", message == NULL ? "" : message);
-    int r = sql_check(s, q, first + 9, "fcc", err);
-    r = r < 0 ? r : sql_u32(s, q, first + 3, &st.trials_done, err);
-    if (r < 0 || (r = sql_u32(s, q, first + 4, &st.trials_failed, err)) < 0 ||
-        (r = sql_u32(s, q, first + 5, &st.trials_total, err)) < 0) {
-        return r;
-    }
     st.has_current = sqlite3_column_type(q, first + 6) != SQLITE_NULL;
-    if ((r = sql_attempt_id(s, q, first + 6, &st.current, err)) < 0) {
-        return r;
-    }
-    st.is_cut_short = sqlite3_column_int64(q, first + 9) != 0;
-    st.started_unix_ms = sqlite3_column_int64(q, first + 10);
-    st.ended_unix_ms = sqlite3_column_int64(q, first + 11);
-    r = lanes_from_text(s, (const char *)sqlite3_column_text(q, first + 12), &st, err);
+    r = lanes_from_text(s, lanes, &st, err);
     *ret = st;
     return r;
 }
@@ -114,13 +105,12 @@ int events_list(struct store *base, const char *uid, struct event_row **ret, siz
                         "SELECT unix_ms, warning, reason, note FROM event WHERE run_uid = ? "
                         "ORDER BY id",
                         "s", uid);
-    while (r >= 0 && (r = sql_step(s, q, err)) > 0 && (r = sql_check(s, q, 0, "cf", err)) >= 0) {
-        *vec_push(&rows) = (struct event_row){
-            .unix_ms = sqlite3_column_int64(q, 0),
-            .type = sqlite3_column_int64(q, 1) != 0 ? EVENT_WARNING : EVENT_NORMAL,
-            .reason = sql_text_dup(q, 2), /* NOT NULL in a STRICT table */
-            .note = sql_text_dup(q, 3),
-        };
+    while (r >= 0 && (r = sql_step(s, q, err)) > 0) {
+        struct event_row *row = vec_push(&rows);
+        bool is_warning;
+        *row = (struct event_row){0};
+        r = sql_read(s, q, 0, err, "cfss", &row->unix_ms, &is_warning, &row->reason, &row->note);
+        row->type = r >= 0 && is_warning ? EVENT_WARNING : EVENT_NORMAL;
     }
     return sql_hand_over(r, &rows, event_row_done, ret, ret_n);
 }

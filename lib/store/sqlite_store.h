@@ -92,6 +92,8 @@ static inline struct sqlite_store *sqlite_store_of(struct store *s)
 
 /* Without a file; the path may be NULL. store_close frees it. */
 struct sqlite_store *sqlite_store_new(const char *path);
+/* Opens a file by its path or URI, with what all connections have. */
+int sqlite_connect(struct sqlite_store *s, const char *name, int flags, struct err *err);
 /* What is open reads no more once that says true (store_open_reader). NULL: it always reads. */
 void sqlite_stop_when(struct sqlite_store *s, bool (*must_stop)(void *ctx), void *ctx);
 /* The path as SQLite's URI, with "mode=ro" or the like. Owned. */
@@ -103,6 +105,9 @@ char *sqlite_reader_uri(const char *path);
 
 /* SQLite's last error on this store as -Exxx and a text with the file and the reason. */
 int sql_error(struct sqlite_store *s, int rc, struct err *err);
+/* -code: what is wrong with the file, and what to do about it. */
+int sql_fail(struct sqlite_store *s, struct err *err, int code, const char *reason,
+             const char *fix);
 /* The file contains something that this program never writes: -EBADMSG. */
 int sql_damaged(struct sqlite_store *s, struct err *err, const char *what);
 
@@ -117,31 +122,57 @@ int sql_bind(struct sqlite_store *s, sqlite3_stmt *stmt, struct err *err, const 
 void sql_rest(sqlite3_stmt *stmt);
 /* 1: a row; 0: no more. */
 int sql_step(struct sqlite_store *s, sqlite3_stmt *stmt, struct err *err);
-/* Prepares, binds, runs to the end. Returns the number of changed rows. */
-int sql_run(struct sqlite_store *s, struct err *err, const char *sql, const char *types, ...);
+/* The end of a statement that is prepared if r >= 0: runs it, or takes the first column of its
+ * first row, if r says that there is one. Both finalize it. */
+int sql_finish(struct sqlite_store *s, int r, sqlite3_stmt *stmt, struct err *err);
+int sql_take_int(int r, sqlite3_stmt *stmt, int64_t *ret);
+
+/* These end with the text, the types and the values of sql_prepare. Steps to the first row: */
+#define sql_first(s, ret, err, ...)                                                                \
+    ({                                                                                             \
+        sqlite3_stmt **const first_ = (ret);                                                       \
+        const int prepared_ = sql_prepare(s, first_, err, __VA_ARGS__);                            \
+        prepared_ < 0 ? prepared_ : sql_step(s, *first_, err);                                     \
+    })
+/* The first column of the first row, 0 without a row. */
+#define sql_get_int(s, ret, err, ...)                                                              \
+    ({                                                                                             \
+        sqlite3_stmt *get_ = NULL;                                                                 \
+        const int got_ = sql_first(s, &get_, err, __VA_ARGS__);                                    \
+        sql_take_int(got_, get_, ret);                                                             \
+    })
+/* Runs it to the end. The number of changed rows. */
+#define sql_run(s, err, ...)                                                                       \
+    ({                                                                                             \
+        sqlite3_stmt *run_ = NULL;                                                                 \
+        const int ran_ = sql_prepare(s, &run_, err, __VA_ARGS__);                                  \
+        sql_finish(s, ran_, run_, err);                                                            \
+    })
+/* `call` in a transaction, which sql_end ends. */
+#define sql_in_transaction(s, err, call)                                                           \
+    ({                                                                                             \
+        const int began_ = sql_begin(s, err);                                                      \
+        began_ < 0 ? began_ : sql_end(s, (call), err);                                             \
+    })
 /* A transaction of one statement, which changes the run or adds to it. -ENOENT without a run. */
-int sql_change_run(struct sqlite_store *s, const char *uid, struct err *err, const char *sql,
-                   const char *types, ...);
+#define sql_change_run(s, uid, err, ...)                                                           \
+    sql_in_transaction(s, err, sql_changed_run(s, uid, sql_run(s, err, __VA_ARGS__), err))
+/* Of the number of changed rows: 0, or -ENOENT. */
+int sql_changed_run(const struct sqlite_store *s, const char *uid, int r, struct err *err);
 int sql_no_run(const struct sqlite_store *s, const char *uid, struct err *err); /* -ENOENT */
 /* How many runs have this uid: 0 or 1. */
 int sql_count_runs(struct sqlite_store *s, const char *uid, int64_t *ret, struct err *err);
-/* The first column of the first row, 0 without a row. */
-int sql_get_int(struct sqlite_store *s, int64_t *ret, struct err *err, const char *sql,
-                const char *types, ...);
 
-/* A column as an owned string; NULL for null. */
-char *sql_text_dup(sqlite3_stmt *stmt, int column);
-double sql_real(sqlite3_stmt *stmt, int column); /* NaN for null */
-/* -EBADMSG unless 0 <= value <= UINT32_MAX. */
-int sql_u32(struct sqlite_store *s, sqlite3_stmt *stmt, int column, uint32_t *ret, struct err *err);
-/* -EBADMSG, naming the column, unless those from `first` on have values of their types, a letter
- * each: f 0 or 1, c 0 or more, i of 32 bits, r finite, p finite and above 0, t UTF-8; any other:
- * anything. NULL is of each type. */
-int sql_check(struct sqlite_store *s, sqlite3_stmt *stmt, int first, const char *types,
-              struct err *err);
-/* Point, trial and attempt, from column `first` on. */
-int sql_attempt_id(struct sqlite_store *s, sqlite3_stmt *stmt, int first, struct attempt_id *ret,
-                   struct err *err);
+/* Reads the columns from `first` on: a letter of `types` and a pointer for each. -EBADMSG names a
+ * column that has another value; the texts before it are owned, too.
+ *   s n t  char *: owned; s is never NULL, t is UTF-8
+ *   b      const char *: borrowed until the next step
+ *   u i    uint32_t, int32_t
+ *   c l    int64_t; c is 0 or more
+ *   f      bool: 0 or 1
+ *   r p    double: finite, NaN for null; p is above 0 */
+int sql_read(struct sqlite_store *s, sqlite3_stmt *q, int first, struct err *err, const char *types,
+             ...);
 
 int sql_begin(struct sqlite_store *s, struct err *err);
 /* Ends the transaction: commits if r >= 0, else rolls back. Returns r, or why the commit failed. */
@@ -174,6 +205,9 @@ static inline void sql_finalizep(sqlite3_stmt **stmt)
 /* Marks a SQLite file as a benchd store: "bnch". */
 #define SCHEMA_APPLICATION 1651401576
 extern const char schema_sql[];
+/* Of a file with tables: refuses one of another program or of another SCHEMA_VERSION; a newer one
+ * with -EPROTONOSUPPORT. 0 of a file without tables, else 1. */
+int schema_accept(struct sqlite_store *s, struct err *err);
 /* The tables of an empty file. */
 int schema_create(struct sqlite_store *s, struct err *err);
 /* Gives a new file its tables; refuses one of another SCHEMA_VERSION, and other programs' files. */
@@ -184,11 +218,9 @@ int schema_prepare(struct sqlite_store *s, struct err *err);
 #define STATUS_COLUMNS                                                                             \
     "phase, reason, message, trials_done, trials_failed, trials_total, current_point, "            \
     "current_trial, current_attempt, current_cut_short, started_unix_ms, ended_unix_ms, lanes"
-#define STATUS_N_COLUMNS 13
 /* From the columns STATUS_COLUMNS, the first of which is `first`. */
 int status_read(struct sqlite_store *s, sqlite3_stmt *q, int first, struct run_status *ret,
                 struct err *err);
-/* The number of changed rows: 1. */
 int status_write(struct sqlite_store *s, const char *uid, const struct run_status *st,
                  struct err *err);
 
@@ -221,15 +253,17 @@ void space_after_deletion(struct sqlite_store *s);
 STORE_OP(save_attempt) attempts_save;
 STORE_OP(list_wanted) attempts_list_wanted;
 STORE_OP(list_outcomes) attempts_list_outcomes;
+/* From and to which point, trial and number. */
+struct attempt_range {
+    int64_t low[3], high[3];
+};
+/* Also of attempts whose numbers are damaged, where all are wanted. */
+struct attempt_range attempts_range(const struct attempt_wanted *wanted);
 
 /* --- sqlite_replicas.c --- */
 
 int replicas_insert(struct sqlite_store *s, const char *uid, const struct attempt_row *row,
                     struct err *err);
-/* From and to which point, trial and number. */
-struct attempt_range {
-    int64_t low[3], high[3];
-};
 /* Adds their replicas to all attempts of the range, which `rows` has by point, trial and number. */
 int replicas_read(struct sqlite_store *s, const char *uid, const struct attempt_range *range,
                   struct attempt_row *rows, size_t n, struct err *err);

@@ -220,9 +220,9 @@ static inline void store_closep(struct store **s)
 /* --- sqlite.c --- */
 
 /* "sqlite:FILE". A missing file is created if `create`, else -ENOENT. -ENXIO: the folder does not
- * exist; the caller may have mistyped it. -EPROTO: a newer schema version, or one from before the
- * first release; -EBADMSG: a damaged file; -ENOSPC: the disk is full; -EBUSY: another process
- * writes for long. */
+ * exist; the caller may have mistyped it. -EPROTONOSUPPORT: a newer schema version; -EPROTO: one
+ * from before the first release; -EBADMSG: a damaged file; -ENOSPC: the disk is full; -EBUSY:
+ * another process writes for long. */
 int store_open(const char *url, bool create, struct store **ret, struct err *err);
 /* A second connection to an open store, for a thread of its own; it cannot write, and no writer
  * waits for it. `must_stop`, if it is not NULL, is asked on that thread while a call reads; once it

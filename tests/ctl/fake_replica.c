@@ -12,6 +12,7 @@
  * FAKE_GATES       "P=FOLDER": at that point (as in FAKE_FAIL) trainer/0 takes its first step when
  *                  FOLDER/first is there, and its last one when FOLDER/last is; a test that makes
  *                  neither goes on after GATE_S
+ * FAKE_CPU         "P=NAME": at that point (as in FAKE_FAIL) the CPU model is NAME, else none
  * FAKE_STUBBORN    set: ends by SIGKILL only
  * FAKE_PIDS        a file: every process writes its pid there */
 #include <arpa/inet.h>
@@ -266,8 +267,9 @@ int main(void)
     const char *role = env("BENCHD_ROLE");
     fprintf(stderr, "hello from %s/%s of point %s\n", role, env("BENCHD_INDEX"),
             env("BENCHD_POINT"));
+    const char *cpu = value_if_hit(env("FAKE_CPU"));
     record("start", json_pack("{s:{s:s, s:s, s:i}}", "environment", "host", "fake", "cpu_model",
-                              "none", "threads", 1));
+                              cpu == NULL ? "none" : cpu, "threads", 1));
     if (str_eq(role, "pserver")) {
         serve();
         record("summary", json_pack("{s:i, s:I, s:i}", "samples", 0, "steps",

@@ -180,7 +180,7 @@ class DryRun(Archives):
             "its trigger more is not as benchd makes it": "CREATE TRIGGER more AFTER INSERT ON run BEGIN SELECT 1; END",
             "its view trial is not as benchd makes it": "DROP VIEW trial; CREATE VIEW trial AS SELECT 1",
             "its index run_finished is not as benchd makes it": "DROP INDEX run_deleted",
-            "it is another program's file": "PRAGMA application_id = 7",
+            "this is another program's SQLite file": "PRAGMA application_id = 7",
         }
         for what, statement in edits.items():
             with self.subTest(what):
@@ -189,9 +189,9 @@ class DryRun(Archives):
     def test_another_version(self):
         version = sqlite3.connect(self.folder / "results.db").execute("PRAGMA user_version").fetchone()[0]
         err = self.refused("import --dry-run", self.changed(f"PRAGMA user_version = {version + 1}"))
-        self.assertIn(f"it has version {version + 1}, this benchctl reads {version}", err)
+        self.assertIn(f"written by a newer benchd (schema {version + 1}, this program reads {version})", err)
         self.assertIn("install a newer benchctl", err)
-        self.assertIn("from before the first release", self.refused("import --dry-run", self.changed("PRAGMA user_version = 1")))
+        self.assertIn("from before its first release", self.refused("import --dry-run", self.changed("PRAGMA user_version = 1")))
 
     def test_what_is_no_archive(self):
         self.export("-f", "good.zst")
@@ -218,13 +218,28 @@ class Import(Archives):
         self.assertIn(digest, self.there("export", self.name, "-f", "again.db").stdout)
         self.assertEqual((self.folder / "again.db").read_bytes(), self.file.read_bytes())
 
+    def test_points_of_other_machines(self):
+        """The one that ran first is not the first by name, as it is in the file."""
+        self.name = self.run_tiny(trainers=(1, 2), env={"FAKE_CPU": "0=znver3"})["run"]
+        self.export()
+        with contextlib.closing(sqlite3.connect(self.folder / f"{self.name}.benchd.db")) as db:
+            self.assertEqual(db.execute("SELECT count(*) FROM machine").fetchone(), (2,))
+            self.assertEqual(db.execute("SELECT count(*) FROM environment").fetchone(), (2,))
+        self.there("import", f"{self.name}.benchd.db")
+        self.assertEqual(self.there("results", self.name, "-o", "json").stdout,
+                         self.ctl("results", self.name, "-o", "json", "--store", self.store).stdout)
+
     def test_figures_follow_from_records(self):
         """Whoever makes a figure better has to make the records better, too; a logarithm may have other last digits elsewhere."""
         for change, what in (("UPDATE attempt SET throughput = 10 * throughput", "attempt.throughput"),
                              ("UPDATE attempt SET unit = 'tokens/s' WHERE point = 1", "attempt.unit"),
                              ("UPDATE replica SET step_ns = 1.0 WHERE role = 'trainer'", "replica.step_ns"),
                              ("UPDATE attempt SET machine = NULL", "attempt.machine"),
-                             ("UPDATE machine SET facts = facts || ' '", "machine.facts"),
+                             ("UPDATE machine SET facts = facts || ' '", "attempt.machine"),
+                             ("INSERT INTO machine (run_uid, facts) SELECT run_uid, '{}' FROM machine LIMIT 1",
+                              "its table machine has rows of nothing"),
+                             ("INSERT INTO environment (run_uid, facts) SELECT run_uid, '{}' FROM environment LIMIT 1",
+                              "its table environment has rows of nothing"),
                              ("UPDATE replica SET environment = NULL, host = NULL, node = NULL, cpu_mhz = NULL WHERE point = 0", ""),
                              ("INSERT INTO log SELECT run_uid, point, trial, attempt, role, 77, zstd, packed FROM log LIMIT 1",
                               "its table log has rows of nothing")):

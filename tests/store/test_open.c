@@ -18,7 +18,7 @@ struct open_row {
 };
 
 static const struct open_row open_rows[] = {
-    {"newer schema", "PRAGMA user_version = 99", NULL, 0, -EPROTO, "schema 99"},
+    {"newer schema", "PRAGMA user_version = 99", NULL, 0, -EPROTONOSUPPORT, "schema 99"},
     {"another program's file", "PRAGMA application_id = 7", NULL, 0, -EBADMSG,
      "another program's SQLite file"},
     {"another program's file without an id", "PRAGMA application_id = 0; PRAGMA user_version = 0",

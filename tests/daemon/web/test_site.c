@@ -11,7 +11,7 @@
 #include "fake_daemon.h"
 #include "report/style.h"
 #include "result_fixture.h"
-#include "store/run_file.h"
+#include "load/loaded_run.h"
 #include "store/run_document.h"
 #include "tests/report/sheet_as.h"
 #include "tests/store/store_folder.h"
@@ -349,7 +349,7 @@ TEST(test_file)
         assert_int_equal(file->ops->list_outcomes(file, row.uid, &rows_there, &n, NULL), 0);
         free_each(rows_there, n, attempt_row_done);
         assert_int_equal(n, rows[i].n);
-        assert_int_equal(run_file_check(file, &n_lost, NULL), 0);
+        assert_int_equal(run_file_read(file, &n_lost, NULL), 0);
         run_file_head_done(&head);
         store_close(file);
     }
