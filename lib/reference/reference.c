@@ -97,7 +97,7 @@ bool reference_has(const struct reference_table *t, enum reference_figure figure
 
 size_t reference_find_row(const struct reference_table *t, const char *name)
 {
-    const struct reference_row *row = vec_find(&t->rows, it, str_eq(it->name, name));
+    const struct reference_row *row = vec_find(&t->rows, it, str_eq_or_null(it->name, name));
     return row == NULL ? REFERENCE_NO_ROW : (size_t)(row - t->rows.items);
 }
 
