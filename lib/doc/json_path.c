@@ -34,7 +34,7 @@ static bool read_name(const char **at, struct step *ret)
     return ret->len > 0;
 }
 
-/* Moves *at past the step. False: there is none, or another one than FORMS. */
+/* Moves *at past the step. False: it is not one of FORMS. */
 static bool read_step(const char **at, struct step *ret)
 {
     *ret = (struct step){.kind = STEP_MEMBER};
