@@ -58,8 +58,7 @@ struct tree_size {
     size_t bytes;   /* of keys and texts */
     unsigned depth; /* lists and maps around the innermost value; 0: a single value */
 };
-/* Adds to nodes and bytes, raises depth. */
-void tree_measure(const struct node *node, struct tree_size *size);
+struct tree_size tree_measure(const struct node *node);
 
 /* Borrowed; NULL if `map` is NULL, no map, or has no such key. */
 struct node *tree_get(const struct node *map, const char *key);

@@ -141,8 +141,7 @@ static struct node *load_alias(struct loader *l, const yaml_event_t *event)
                  "alias '*%s' has no complete anchor '&%s' before it", name, name);
         return NULL;
     }
-    struct tree_size size = {0};
-    tree_measure(source, &size);
+    const struct tree_size size = tree_measure(source);
     l->copies += size.nodes;
     if (l->copies > l->limits->copies) {
         complain(l, mark, "write out the values, or copy smaller anchors",
@@ -203,7 +202,19 @@ static struct node *load_scalar(struct loader *l, const yaml_event_t *event, boo
     return node;
 }
 
+/* NULL: the reading cannot go on, and why was noted. The event stays the caller's. */
 static struct node *load_node(struct loader *l, const yaml_event_t *event);
+
+static struct node *load_next(struct loader *l)
+{
+    yaml_event_t event;
+    if (next_event(l, &event) < 0) {
+        return NULL;
+    }
+    struct node *node = load_node(l, &event);
+    yaml_event_delete(&event);
+    return node;
+}
 
 /* Children add their step to the path while they are read; this takes it off again. */
 static void cut_path(struct loader *l, size_t len)
@@ -223,13 +234,7 @@ static int load_value(struct loader *l, struct node *map, const char *key, const
     if (map->n_children == MAP_KEYS_MAX) {
         return complain(l, is->mark, NULL, "the map has more than %d keys", MAP_KEYS_MAX);
     }
-    yaml_event_t event;
-    const int r = next_event(l, &event);
-    if (r < 0) {
-        return r;
-    }
-    struct node *child = load_node(l, &event);
-    yaml_event_delete(&event);
+    struct node *child = load_next(l);
     if (child == NULL) {
         return -EINVAL;
     }
@@ -378,7 +383,6 @@ static struct node *load_collection(struct loader *l, const yaml_event_t *event)
     return node;
 }
 
-/* NULL: the reading cannot go on, and why was noted. The event stays the caller's. */
 static struct node *load_node(struct loader *l, const yaml_event_t *event)
 {
     if (event->type == YAML_ALIAS_EVENT) {
@@ -405,37 +409,34 @@ static struct node *load_node(struct loader *l, const yaml_event_t *event)
     return node;
 }
 
-/* Reads the events around one document. */
+/* The next event must be of this type. */
+static int expect(struct loader *l, yaml_event_type_t type, const char *fix, const char *message)
+{
+    yaml_event_t event;
+    const int r = next_event(l, &event);
+    if (r < 0) {
+        return r;
+    }
+    const struct mark mark = to_mark(event.start_mark);
+    const bool is_right = event.type == type;
+    yaml_event_delete(&event);
+    return is_right ? 0 : complain(l, mark, fix, "%s", message);
+}
+
 static int load_document(struct loader *l, struct node **ret)
 {
-    static const yaml_event_type_t frame[] = {
-        YAML_STREAM_START_EVENT, YAML_DOCUMENT_START_EVENT, YAML_NO_EVENT, /* the root */
-        YAML_DOCUMENT_END_EVENT, YAML_STREAM_END_EVENT,
-    };
-    for (size_t i = 0; i < COUNT_OF(frame); i++) {
-        yaml_event_t event;
-        int r = next_event(l, &event);
-        if (r < 0) {
-            return r;
-        }
-        struct mark mark = to_mark(event.start_mark);
-        if (frame[i] == YAML_NO_EVENT) {
-            *ret = load_node(l, &event);
-            r = *ret == NULL ? -EINVAL : 0;
-        } else if (event.type != frame[i]) {
-            bool is_empty = i == 1;
-            complain(l, mark,
-                     is_empty ? "for a definition of a program: benchctl init -- COMMAND"
-                              : "keep one document in a file; remove everything from '---' on",
-                     is_empty ? "the file is empty" : "a second document starts here");
-            r = -EINVAL;
-        }
-        yaml_event_delete(&event);
-        if (r < 0) {
-            return r;
-        }
+    static const char more[] = "a second document starts here",
+                      more_fix[] = "keep one document in a file; remove everything from '---' on";
+    if (expect(l, YAML_STREAM_START_EVENT, NULL, "") < 0 ||
+        expect(l, YAML_DOCUMENT_START_EVENT,
+               "for a definition of a program: benchctl init -- COMMAND",
+               "the file is empty") < 0) {
+        return -EINVAL;
     }
-    return 0;
+    *ret = load_next(l);
+    return *ret == NULL || expect(l, YAML_DOCUMENT_END_EVENT, more_fix, more) < 0
+               ? -EINVAL
+               : expect(l, YAML_STREAM_END_EVENT, more_fix, more);
 }
 
 int tree_parse(const char *text, size_t len, const struct tree_limits *limits, struct node **ret,
