@@ -3,12 +3,10 @@
 
 #include <string.h>
 
-#define PCRE2_CODE_UNIT_WIDTH 8
-#include <pcre2.h>
-
 #include "base/mem.h"
 #include "base/parse.h"
 #include "base/str.h"
+#include "doc/match.h"
 #include "doc/openapi.h"
 
 #define LONGEST 4096   /* of a text that a function checks */
@@ -60,23 +58,6 @@ static bool complain_kind(struct diags *d, const struct place *place, const char
 {
     return reader_complain(d, place, fix, "must be %s, not %s", wanted,
                            node_kind_to_string(place->node->kind));
-}
-
-static bool matches(const char *text, const char *pattern)
-{
-    int code;
-    size_t at;
-    pcre2_code *compiled = pcre2_compile((PCRE2_SPTR)pattern, PCRE2_ZERO_TERMINATED,
-                                         PCRE2_DOLLAR_ENDONLY, &code, &at, NULL);
-    if (compiled == NULL) {
-        return false; /* a test reads every pattern */
-    }
-    pcre2_match_data *data = pcre2_match_data_create(1, NULL);
-    const bool is_match =
-        pcre2_match(compiled, (PCRE2_SPTR)text, strlen(text), 0, 0, data, NULL) >= 0;
-    pcre2_match_data_free(data);
-    pcre2_code_free(compiled);
-    return is_match;
 }
 
 /* It is a text, of at most so many bytes. */
@@ -149,7 +130,7 @@ static bool check_text(struct diags *d, const struct place *place)
     if (strlen(text) > QUOTED_MAX && !check_length(d, place, max)) {
         return false;
     }
-    if (pattern != NULL && !matches(text, pattern)) {
+    if (pattern != NULL && !text_matches(text, pattern, NULL)) {
         return complain(d, place, NULL, "'@' is not of the form that this field has");
     }
     if (text[0] == '\0' && bound(schema, "minLength", 0) > 0) {
