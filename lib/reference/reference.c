@@ -128,7 +128,6 @@ static void table_done(struct reference_table *t)
     vec_done(&t->at);
     vec_done_each(&t->rows, row_done);
     vec_done(&t->errata);
-    vec_done(&t->notes);
 }
 
 void reference_free(struct reference *r)
@@ -138,7 +137,6 @@ void reference_free(struct reference *r)
     }
     vec_done(&r->sources);
     vec_done_each(&r->tables, table_done);
-    vec_done(&r->notes);
     tree_free(r->document);
     free(r);
 }

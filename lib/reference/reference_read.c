@@ -47,15 +47,6 @@ static void read_figures(struct diags *d, const struct place *map, const char *k
     }
 }
 
-static void read_notes(const struct place *map, struct reference_notes *notes)
-{
-    place_items (item, map, "notes") {
-        if (place_is_good(&item)) {
-            *vec_push(notes) = item.node->s;
-        }
-    }
-}
-
 static struct reference_kin read_kin(const struct place *map)
 {
     return (struct reference_kin){.task = place_get(map, "task").node,
@@ -169,7 +160,8 @@ static void read_table(const struct reading *in, const struct place *item)
                                 .source = read_source_of(in, item),
                                 .kin = read_kin(item),
                                 .baseline = place_text(item, "baseline"),
-                                .derivation = place_get(item, "derivation").node};
+                                .derivation = place_get(item, "derivation").node,
+                                .notes = place_get(item, "notes").node};
     read_kind(in->d, item, &t);
     read_columns(in->d, item, &t);
     read_at(item, &t.at);
@@ -179,7 +171,6 @@ static void read_table(const struct reading *in, const struct place *item)
     place_items (erratum, item, "errata") {
         read_erratum(in->d, &erratum, &t);
     }
-    read_notes(item, &t.notes);
     *vec_push(&in->r->tables) = t;
 }
 
@@ -195,7 +186,7 @@ static void read_set(const struct reading *in, const struct place *root)
     r->software = place_text(root, "software");
     r->year = place_int(root, "year", 0);
     r->kin = read_kin(root);
-    read_notes(root, &r->notes);
+    r->notes = place_get(root, "notes").node;
     place_items (item, root, "sources") {
         *vec_push(&r->sources) = (struct reference_source){
             .id = place_text(&item, "id"),
@@ -245,18 +236,4 @@ struct reference *reference_shipped_load(const char *name)
     (void)r;
     diags_done(&diags);
     return reference;
-}
-
-const char *reference_shipped_suggest(const char *name)
-{
-    const char *meant = embedded_suggest(reference_shipped, reference_shipped_count, name);
-    size_t n_begin = 0; /* names that begin so: one is meant, too */
-    const char *begins = NULL;
-    for (size_t i = 0; i < reference_shipped_count; i++) {
-        if (str_has_prefix(reference_shipped[i].name, name)) {
-            begins = reference_shipped[i].name;
-            n_begin++;
-        }
-    }
-    return meant == NULL && n_begin == 1 ? begins : meant;
 }
