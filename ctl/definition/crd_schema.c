@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "doc/openapi.h"
+#include "logparse/rule.h"
 #include "spec/schemas.h"
 #include "ctl/cli/cli.h"
 
@@ -40,7 +41,7 @@ static const struct node *innermost(const struct node *schema)
 bool schema_child(const struct schema_field *field, size_t i, struct schema_field *ret)
 {
     const bool has_more = tree_get(field->node, "x-explain") != NULL;
-    const struct node *parent = has_more ? schema_log_rule() : innermost(field->node);
+    const struct node *parent = has_more ? log_rule_schema() : innermost(field->node);
     const struct node *properties = tree_get(parent, "properties");
     if (properties == NULL || i >= properties->n_children) {
         return false;

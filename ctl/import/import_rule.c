@@ -87,7 +87,7 @@ enum exit_code import_load_rule(struct import *im, const char *name)
     if (definition_is_file(name)) {
         return read_rule_file(im, name);
     }
-    const char *meant = log_shipped_suggest(name);
+    const char *meant = embedded_suggest(log_shipped, log_shipped_count, name);
     _cleanup_(freep) char *fix =
         meant == NULL ? xstrdup(RULES_FIX) : xasprintf("did you mean '%s'?", meant);
     return cli_error(EXIT_USAGE, fix, "no log rule '%s' ships", name);

@@ -34,15 +34,9 @@ enum exit_code reference_open(const char *name, struct reference **ret)
     if (*ret != NULL) {
         return EXIT_OK;
     }
-    const char *meant = reference_shipped_suggest(name);
-    _cleanup_(buf_done) struct buf fix = BUF_INIT;
-    if (meant != NULL) {
-        buf_printf(&fix, "did you mean '%s'?", meant);
-    }
-    for (size_t i = 0; meant == NULL && i < reference_shipped_count; i++) {
-        buf_printf(&fix, "%s%s", i == 0 ? "a file, or one of " : ", ", reference_shipped[i].name);
-    }
-    return cli_error(EXIT_NOT_FOUND, buf_cstr(&fix), "there is no reference '%s'", name);
+    _cleanup_(freep) char *fix =
+        embedded_fix(reference_shipped, reference_shipped_count, name, "a file, or one of ");
+    return cli_error(EXIT_NOT_FOUND, fix, "there is no reference '%s'", name);
 }
 
 enum exit_code reference_take(const struct cli *cli, const char *fix, struct reference **ret)

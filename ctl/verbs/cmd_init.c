@@ -14,6 +14,7 @@
 #include "ctl/definition/profiles.h"
 #include "ctl/verbs/verbs.h"
 #include "doc/json_pointer.h"
+#include "doc/tree.h"
 #include "spec/name.h"
 #include "spec/spec_load.h"
 

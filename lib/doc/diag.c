@@ -22,6 +22,11 @@ void diags_done(struct diags *d)
     d->n_dropped = 0;
 }
 
+size_t diags_count(const struct diags *d)
+{
+    return d->list.len + d->n_dropped;
+}
+
 /* What is quoted may be hostile: no escape sequence may reach a terminal, no line break a log.
  * Owned; NULL stays NULL. */
 static char *clean_copy(const char *text)
@@ -187,7 +192,7 @@ void diags_format(const struct diags *d, const char *file, const char *text, str
         format_one(sorted[i], file, text, out);
     }
     free(sorted);
-    size_t all = n + d->n_dropped;
+    const size_t all = diags_count(d);
     buf_printf(out, "%zu error%s", all, all == 1 ? "" : "s");
     format_where(d, file, out);
     if (d->n_dropped > 0) {

@@ -29,6 +29,7 @@ struct diags {
 };
 
 void diags_done(struct diags *d);
+size_t diags_count(const struct diags *d); /* with those that were dropped */
 /* `origin` as in struct diag; `fix` may be NULL. Everything is copied; control characters of quoted
  * input become '?'. */
 void diags_add_from(struct diags *d, const char *origin, struct mark mark, const char *path,

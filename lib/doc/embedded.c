@@ -16,5 +16,21 @@ const char *embedded_suggest(const struct embedded *rows, size_t n, const char *
     for (size_t i = 0; i < n; i++) {
         names[i] = rows[i].name;
     }
-    return suggest_name(name, names, n);
+    const char *meant = suggest_name(name, names, n);
+    return meant == NULL && array_sum(names, n, it, str_has_prefix(*it, name)) == 1
+               ? array_find_item(names, n, it, str_has_prefix(it, name))
+               : meant;
+}
+
+char *embedded_fix(const struct embedded *rows, size_t n, const char *name, const char *others)
+{
+    const char *meant = embedded_suggest(rows, n, name);
+    if (meant != NULL) {
+        return xasprintf("did you mean '%s'?", meant);
+    }
+    struct buf fix = BUF_INIT;
+    for (size_t i = 0; i < n; i++) {
+        buf_printf(&fix, "%s%s", i == 0 ? others : ", ", rows[i].name);
+    }
+    return buf_take(&fix);
 }

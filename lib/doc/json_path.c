@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 
-#define MAX_DIGITS 9 /* of an index */
+#define FORMS ".name, [0], [*] or [?(@.type==\"Ready\")]"
 
 struct step {
     enum { STEP_MEMBER, STEP_ITEM, STEP_ALL, STEP_FILTER } kind;
@@ -18,62 +18,51 @@ struct step {
     size_t index; /* of STEP_ITEM */
 };
 
-/* "?(@.type=="Complete")]". As of read_step. */
-static const char *read_filter(const char **at, struct step *ret)
+/* Moves *at over a text, if that is there. */
+static bool skip(const char **at, const char *text)
 {
-    static const char begin[] = "?(@.", middle[] = "==\"", end[] = "\")]";
-    ret->kind = STEP_FILTER;
-    if (!str_has_prefix(*at, begin)) {
-        return "a filter such as [?(@.type==\"Ready\")]";
-    }
-    ret->name = *at + strlen(begin);
-    ret->len = strcspn(ret->name, ".[]{}()?*,:@$\\'\" =!<>");
-    *at = ret->name + ret->len;
-    if (ret->len == 0 || !str_has_prefix(*at, middle)) {
-        return ret->len == 0 ? "a name" : "'==\"' and a text";
-    }
-    ret->value = *at + strlen(middle);
-    ret->value_len = strcspn(ret->value, "\"\\{}");
-    *at = ret->value + ret->value_len;
-    if (!str_has_prefix(*at, end)) {
-        return "'\")]'";
-    }
-    *at += strlen(end);
-    return NULL;
+    const bool is_there = str_has_prefix(*at, text);
+    *at += is_there ? strlen(text) : 0;
+    return is_there;
 }
 
-/* Moves *at past the step. NULL, or what is expected where *at is then. */
-static const char *read_step(const char **at, struct step *ret)
+static bool read_name(const char **at, struct step *ret)
+{
+    ret->name = *at;
+    ret->len = strcspn(*at, ".[]{}()?*,:@$\\'\" =!<>");
+    *at += ret->len;
+    return ret->len > 0;
+}
+
+/* Moves *at past the step. False: it is not one of FORMS. */
+static bool read_step(const char **at, struct step *ret)
 {
     *ret = (struct step){.kind = STEP_MEMBER};
-    if (**at == '.' && (*at)[1] != '[') {
-        ret->name = ++*at;
-        ret->len = strcspn(*at, ".[]{}()?*,:@$\\'\" ");
-        *at += ret->len;
-        return ret->len > 0 ? NULL : "a name";
+    if (skip(at, ".") && **at != '[') {
+        return read_name(at, ret);
     }
-    *at += **at == '.';
-    if (**at != '[') {
-        return "'.', '[' or the end of the path";
+    if (skip(at, "[*]")) {
+        ret->kind = STEP_ALL;
+        return true;
     }
-    ++*at;
-    if (**at == '?') {
-        return read_filter(at, ret);
+    if (skip(at, "[?(@.")) {
+        ret->kind = STEP_FILTER;
+        if (!read_name(at, ret) || !skip(at, "==\"")) {
+            return false;
+        }
+        ret->value = *at;
+        ret->value_len = strcspn(*at, "\"\\{}");
+        *at += ret->value_len;
+        return skip(at, "\")]");
     }
-    const size_t n = strspn(*at, "0123456789");
-    if (n == 0 ? **at != '*' : n > MAX_DIGITS) {
-        return "an index of at most 9 digits, or '*'";
+    ret->kind = STEP_ITEM;
+    if (!skip(at, "[") || !ascii_is_digit(**at)) {
+        return false;
     }
-    ret->kind = n == 0 ? STEP_ALL : STEP_ITEM;
-    for (size_t i = 0; i < n; i++) {
-        ret->index = ret->index * 10 + (size_t)((*at)[i] - '0');
+    for (; ascii_is_digit(**at) && ret->index < INT32_MAX; ++*at) {
+        ret->index = ret->index * 10 + (size_t)(**at - '0');
     }
-    *at += n == 0 ? 1 : n;
-    if (**at != ']') {
-        return "']'";
-    }
-    ++*at;
-    return NULL;
+    return skip(at, "]");
 }
 
 /* Returns the first step of the path that begins at `at`, or its end. */
@@ -82,16 +71,6 @@ static const char *first_step(const char *at)
     at += *at == '$';
     return *at == '.' && at[1] == '}' ? at + 1 : at;
 }
-
-/* ---- checking ---- */
-
-static int refuse(const char *condition, const char *at, const char *expected, struct err *err)
-{
-    return err_set(err, EINVAL, "character %zu: expected %s", (size_t)(at - condition) + 1,
-                   expected);
-}
-
-/* ---- values ---- */
 
 static void put_value(const json_t *value, struct buf *out)
 {
@@ -148,19 +127,17 @@ static void put_picked(const char *at, const json_t *value, bool *is_first, stru
 
 int json_condition_check(const char *condition, struct err *err)
 {
-    struct step step;
     const char *close = strchr(condition, '}'), *at = condition + 1;
-    if (condition[0] != '{' || close == NULL || close[1] != '=' || close[2] == '\0') {
+    if (condition[0] != '{' || *at == '}' || close == NULL || close[1] != '=' || close[2] == '\0') {
         return err_set(err, EINVAL,
                        "expected {.path}=VALUE, as kubectl wait --for=jsonpath has it");
     }
-    if (strchr(".[$", *at) == NULL) {
-        return refuse(condition, at, "a path, which begins with '.'", err);
-    }
     for (at = first_step(at); *at != '}';) {
-        const char *expected = read_step(&at, &step);
-        if (expected != NULL) {
-            return refuse(condition, at, expected, err);
+        struct step step;
+        const char *begin = at;
+        if (!read_step(&at, &step)) {
+            return err_set(err, EINVAL, "character %zu: expected " FORMS,
+                           (size_t)(begin - condition) + 1);
         }
     }
     return 0;

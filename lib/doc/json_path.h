@@ -17,7 +17,7 @@
 
 #include "base/err.h"
 
-/* Returns -EINVAL with the place of an error: "character 7: this filter is not supported". */
+/* Returns -EINVAL with the place of an error: "character 7: expected .name, [0], ...". */
 int json_condition_check(const char *condition, struct err *err);
 /* The condition must have passed json_condition_check. */
 bool json_condition_holds(const char *condition, const json_t *document);

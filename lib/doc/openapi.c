@@ -33,6 +33,20 @@ struct node *schema_parse(const char *text)
     return root;
 }
 
+const struct node *schema_keep(struct kept *kept, struct node *(*make)(const char *),
+                               const char *name)
+{
+    struct node *known = kept_get(kept);
+    if (known == NULL) {
+        struct node *mine = make(name);
+        known = kept_put(kept, mine);
+        if (known != mine) {
+            tree_free(mine);
+        }
+    }
+    return known;
+}
+
 const struct node *schema_of_field(const struct node *schema, const char *key)
 {
     const struct node *own = tree_get(tree_get(schema, "properties"), key);

@@ -2,11 +2,15 @@
  * a tree, with some keys of our own (lib/spec/schema/definition.yaml names them). Pure. */
 #pragma once
 
+#include "base/kept.h"
 #include "doc/tree.h"
 
 /* Parses a schema that is compiled in and resolves its merge keys (<<). Owned; NULL: it is damaged,
  * which a test would have found. */
 struct node *schema_parse(const char *text);
+/* make(name), made when it is first asked for. Static. */
+const struct node *schema_keep(struct kept *kept, struct node *(*make)(const char *),
+                               const char *name);
 /* The schema of a field of a map, also of one with free keys; of an item of a list. NULL: none. */
 const struct node *schema_of_field(const struct node *schema, const char *key);
 const struct node *schema_of_item(const struct node *schema);

@@ -3,11 +3,10 @@
 
 #include <string.h>
 
-#define PCRE2_CODE_UNIT_WIDTH 8
-#include <pcre2.h>
-
 #include "base/mem.h"
+#include "base/parse.h"
 #include "base/str.h"
+#include "doc/match.h"
 #include "doc/openapi.h"
 
 #define LONGEST 4096   /* of a text that a function checks */
@@ -20,6 +19,11 @@ static int64_t bound(const struct node *schema, const char *key, int64_t fallbac
     return node == NULL ? fallback : node->i;
 }
 
+static double number(const struct node *node)
+{
+    return node == NULL ? 0 : node->kind == NODE_INT ? (double)node->i : node->f;
+}
+
 static bool is_set(const struct node *schema, const char *key)
 {
     const struct node *node = tree_get(schema, key);
@@ -28,13 +32,16 @@ static bool is_set(const struct node *schema, const char *key)
 
 /* ---- single values; each returns whether it is right ---- */
 
-/* What the schema says of a wrong value, with the value for each @; else `message`. */
-static bool complain(struct diags *d, const struct place *place, const char *message)
+/* What the schema says of a wrong value, with the value for each @; else these. */
+static bool complain(struct diags *d, const struct place *place, const char *fix,
+                     const char *message)
 {
-    const char *own = tree_get_text(place->schema, "x-wrong");
+    const char *own = tree_get_text(place->schema, "x-wrong"),
+               *own_fix = tree_get_text(place->schema, "x-fix");
     const struct node *node = place->node;
-    _cleanup_(freep) char *value =
-        node->kind == NODE_INT ? xasprintf("%lld", (long long)node->i) : xstrdup(node->s);
+    _cleanup_(freep) char *value = node->kind == NODE_INT ? xasprintf("%lld", (long long)node->i)
+                                   : node->kind == NODE_STRING ? xstrdup(node->s)
+                                                               : xstrdup("");
     _cleanup_(buf_done) struct buf text = BUF_INIT;
     for (const char *c = own == NULL ? message : own; *c != '\0'; c++) {
         if (*c == '@') {
@@ -43,93 +50,174 @@ static bool complain(struct diags *d, const struct place *place, const char *mes
             buf_putc(&text, *c);
         }
     }
-    return reader_complain(d, place, tree_get_text(place->schema, "x-fix"), "%s", buf_cstr(&text));
+    return reader_complain(d, place, own_fix == NULL ? fix : own_fix, "%s", buf_cstr(&text));
 }
 
-static bool matches(const char *text, const char *pattern)
+static bool complain_kind(struct diags *d, const struct place *place, const char *fix,
+                          const char *wanted)
 {
-    int code;
-    size_t at;
-    pcre2_code *compiled = pcre2_compile((PCRE2_SPTR)pattern, PCRE2_ZERO_TERMINATED,
-                                         PCRE2_DOLLAR_ENDONLY, &code, &at, NULL);
-    if (compiled == NULL) {
-        return false; /* a test reads every pattern */
-    }
-    pcre2_match_data *data = pcre2_match_data_create(1, NULL);
-    const bool is_match =
-        pcre2_match(compiled, (PCRE2_SPTR)text, strlen(text), 0, 0, data, NULL) >= 0;
-    pcre2_match_data_free(data);
-    pcre2_code_free(compiled);
-    return is_match;
+    return reader_complain(d, place, fix, "must be %s, not %s", wanted,
+                           node_kind_to_string(place->node->kind));
 }
 
-static bool check_word(struct diags *d, const struct place *place, const struct node *words)
+/* It is a text, of at most so many bytes. */
+static bool check_length(struct diags *d, const struct place *place, size_t max)
 {
-    const char **names = xcalloc(words->n_children, sizeof(*names));
-    for (size_t i = 0; i < words->n_children; i++) {
-        names[i] = words->children[i]->s;
+    const struct node *node = place->node;
+    const bool is_number = node->kind == NODE_INT || node->kind == NODE_FLOAT;
+    if (node->kind != NODE_STRING) {
+        return complain_kind(d, place, is_number ? "put quotes around it" : "write a string",
+                             "a string");
     }
-    int index;
-    const bool is_one = read_enum(d, place, names, words->n_children, &index);
-    free(names);
-    return is_one;
+    return strlen(node->s) <= max ||
+           reader_complain(d, place, "shorten it", "is longer than %zu bytes", max);
 }
 
-bool schema_check_text(struct diags *d, const struct place *place)
+static void put_names(struct buf *out, const char *const *names, size_t n)
 {
-    const struct node *schema = place->schema, *words = tree_get(schema, "enum");
-    const char *text, *pattern = tree_get_text(schema, "pattern");
-    if (!read_text(d, place, SIZE_MAX, &text)) {
-        return false;
+    for (size_t i = 0; i < n; i++) {
+        buf_printf(out, "%s%s", i == 0 ? "" : i + 1 == n ? " or " : ", ", names[i]);
     }
-    if (words != NULL) {
-        return check_word(d, place, words);
+}
+
+int schema_check_word(struct diags *d, const struct place *place, const char *const *words,
+                      size_t n)
+{
+    if (!check_length(d, place, QUOTED_MAX)) {
+        return -1;
     }
-    const size_t max = (size_t)bound(schema, "maxLength", INT64_MAX), len = strlen(text);
-    if (len > max && len > QUOTED_MAX) {
-        return read_text(d, place, max, &text);
+    const char *text = place->node->s, *meant = suggest_name(text, words, n);
+    const int index = str_index(text, words, n);
+    _cleanup_(buf_done) struct buf fix = BUF_INIT;
+    if (index >= 0) {
+        return index;
     }
-    if (pattern != NULL && !matches(text, pattern)) {
-        return complain(d, place, "'@' is not of the form that this field has");
+    if (meant != NULL) {
+        buf_printf(&fix, "did you mean '%s'?%s", meant, n == 1 ? "" : " ");
     }
-    if (text[0] == '\0' && bound(schema, "minLength", 0) > 0) {
-        return complain(d, place, "the text is empty");
+    if (meant == NULL || n > 1) {
+        buf_puts(&fix, n == 1 ? "the only value is " : "allowed: ");
+        put_names(&fix, words, n);
     }
-    return read_text(d, place, max, &text);
+    reader_complain(d, place, buf_cstr(&fix), "unknown value '%s'", text);
+    return -1;
+}
+
+/* The texts of a list, or the keys of a map; owned, as an array. */
+static const char **names_of(const struct node *node)
+{
+    const char **names = xnew_array(const char *, node->n_children);
+    for (size_t i = 0; i < node->n_children; i++) {
+        const struct node *child = node->children[i];
+        names[i] = node->kind == NODE_MAP ? child->key : child->s;
+    }
+    return names;
 }
 
 static bool check_text(struct diags *d, const struct place *place)
 {
-    const char *text;
-    return is_set(place->schema, "x-rule") ? read_text(d, place, LONGEST, &text)
-                                           : schema_check_text(d, place);
+    const struct node *schema = place->schema, *words = tree_get(schema, "enum");
+    const char *pattern = tree_get_text(schema, "pattern");
+    const size_t max = (size_t)bound(schema, "maxLength", INT64_MAX);
+    if (words != NULL) {
+        _cleanup_(freep) const char **names = names_of(words);
+        return schema_check_word(d, place, names, words->n_children) >= 0;
+    }
+    if (!check_length(d, place, SIZE_MAX)) {
+        return false;
+    }
+    const char *text = place->node->s;
+    if (strlen(text) > QUOTED_MAX && !check_length(d, place, max)) {
+        return false;
+    }
+    if (pattern != NULL && !text_matches(text, pattern, NULL)) {
+        return complain(d, place, NULL, "'@' is not of the form that this field has");
+    }
+    if (text[0] == '\0' && bound(schema, "minLength", 0) > 0) {
+        return complain(d, place, NULL, "the text is empty");
+    }
+    return check_length(d, place, max);
+}
+
+/* "10O" -> "100", where a letter stands for the digit it looks like. NULL, or owned. */
+static char *guess_digits(const char *text)
+{
+    static const char letters[] = "OolI", digits[] = "0011";
+    char *guess = xstrdup(text);
+    int64_t value;
+    for (char *c = guess; *c != '\0'; c++) {
+        const char *letter = strchr(letters, *c);
+        *c = letter == NULL ? *c : digits[letter - letters];
+    }
+    if (strpbrk(text, letters) != NULL && strpbrk(text, "0123456789") != NULL &&
+        parse_i64(guess, &value) == 0) {
+        return guess;
+    }
+    free(guess);
+    return NULL;
+}
+
+bool schema_check_int(struct diags *d, const struct place *place, long long min, long long max)
+{
+    const struct node *node = place->node;
+    if (node->kind == NODE_INT && node->i >= min && node->i <= max) {
+        return true;
+    }
+    int64_t value;
+    const bool is_text = node->kind == NODE_STRING;
+    _cleanup_(freep) char *guess = is_text ? guess_digits(node->s) : NULL;
+    _cleanup_(freep) char *fix =
+        guess != NULL ? xasprintf("did you mean %s? it contains a letter instead of a digit", guess)
+        : node->kind == NODE_FLOAT && node->f >= (double)min && node->f <= (double)max
+            ? xasprintf("write it without a point and an exponent: %.0f", node->f)
+        : is_text && parse_i64(node->s, &value) == 0
+            ? xasprintf("remove the quotes: %s", node->s)
+            : xasprintf("write a whole number from %lld to %lld", min, max);
+    if (node->kind == NODE_INT) {
+        return reader_complain(d, place, fix, "%lld is out of range: must be %lld to %lld",
+                               (long long)node->i, min, max);
+    }
+    return is_text ? reader_complain(d, place, fix, "must be a whole number, not the string '%s'",
+                                     node->s)
+                   : complain_kind(d, place, fix, "a whole number");
+}
+
+static bool check_int(struct diags *d, const struct place *place)
+{
+    return schema_check_int(d, place, bound(place->schema, "minimum", INT64_MIN),
+                            bound(place->schema, "maximum", INT64_MAX));
+}
+
+static bool check_number(struct diags *d, const struct place *place)
+{
+    const struct node *node = place->node;
+    const double min = number(tree_get(place->schema, "minimum")),
+                 max = number(tree_get(place->schema, "maximum")), value = number(node);
+    if (node->kind != NODE_INT && node->kind != NODE_FLOAT) {
+        return complain_kind(d, place, "write a number without quotes", "a number");
+    }
+    return (value >= min && value <= max) ||
+           reader_complain(d, place, NULL, "%g is out of range: must be %g to %g", value, min, max);
 }
 
 static bool check_int_or_text(struct diags *d, const struct place *place)
 {
     const struct node *node = place->node;
-    if (is_set(place->schema, "x-rule")) {
-        return true;
-    }
     if (node->kind == NODE_INT) {
         return (node->i >= bound(place->schema, "minimum", INT64_MIN) &&
                 node->i <= bound(place->schema, "maximum", INT64_MAX)) ||
-               complain(d, place, "the number is out of range");
+               complain(d, place, NULL, "the number is out of range");
     }
     if (node->kind == NODE_STRING) {
-        return schema_check_text(d, place);
+        return check_text(d, place);
     }
     _cleanup_(freep) char *fix = node->kind == NODE_FLOAT
                                      ? xasprintf("quote the decimal: \"%.15g\"", node->f)
                                      : xstrdup("write a whole number or a quoted string");
-    return reader_complain(d, place, fix, "must be a whole number or a string, not %s",
-                           node->kind == NODE_FLOAT ? "a decimal number"
-                                                    : node_kind_to_string(node->kind));
+    return complain_kind(d, place, fix, "a whole number or a string");
 }
 
 /* ---- lists and maps ---- */
-
-static void check(struct diags *d, const struct place *place, struct node *node);
 
 static bool same_text(const struct node *a, const struct node *b)
 {
@@ -147,127 +235,142 @@ static void check_unique(struct diags *d, const struct place *list)
         return;
     }
     place_each (item, list) {
-        const struct node *own = key == NULL ? item.node : tree_get(item.node, key);
-        for (size_t i = 0; i < item.index; i++) {
-            const struct node *other = list->node->children[i];
-            if (same_text(own, key == NULL ? other : tree_get(other, key))) {
-                const struct place at = key == NULL ? item : place_get(&item, key);
-                const char *fix = tree_get_text(list->schema, "x-fix");
-                reader_complain(d, &at, fix == NULL ? "remove one of them" : fix, "duplicate '%s'",
-                                own->s);
-                break;
-            }
+        const struct place at = key == NULL ? item : place_get(&item, key);
+        const char *fix = tree_get_text(list->schema, "x-fix");
+        if (array_any(list->node->children, item.index, it,
+                      same_text(at.node, key == NULL ? *it : tree_get(*it, key)))) {
+            reader_complain(d, &at, fix == NULL ? "remove one of them" : fix, "duplicate '%s'",
+                            at.node->s);
         }
     }
 }
 
-static bool check_list(struct diags *d, const struct place *place, struct node *node)
+static bool check_list(struct diags *d, const struct place *place)
 {
-    const struct node *schema = place->schema;
+    const struct node *schema = place->schema, *node = place->node;
+    const size_t max = (size_t)bound(schema, "maxItems", INT64_MAX);
     if (node->kind != NODE_SEQ) {
-        return reader_complain(d, place, "write it as a list: [...]", "must be a list, not %s",
-                               node_kind_to_string(node->kind));
+        return complain_kind(d, place, "write it as a list: [...]", "a list");
     }
     if (node->n_children == 0 && bound(schema, "minItems", 0) > 0) {
         return reader_complain(d, place, "add an item, or remove the field", "the list is empty");
     }
-    const size_t max = (size_t)bound(schema, "maxItems", INT64_MAX);
     if (node->n_children > max) {
         return reader_complain(d, place, NULL, "has more than %zu items", max);
     }
     place_each (item, place) {
-        check(d, &item, node->children[item.index]);
+        schema_check(d, &item);
     }
     check_unique(d, place);
     return true;
 }
 
-/* The fields that a map may have, as read_map has them: a required one with '*' before it. */
-static char **fields_of(const struct node *schema)
+/* The field that an unknown key probably means; NULL: none. */
+static const char *field_meant(const struct node *schema, const char *key)
 {
     const struct node *properties = tree_get(schema, "properties");
-    char **fields = xcalloc(properties->n_children + 1, sizeof(*fields));
-    for (size_t i = 0; i < properties->n_children; i++) {
-        const char *key = properties->children[i]->key;
-        fields[i] = xasprintf("%s%s", schema_requires(schema, key) ? "*" : "", key);
-    }
-    return fields;
+    _cleanup_(freep) const char **names = names_of(properties);
+    return suggest_name(key, names, properties->n_children);
 }
 
-/* The required fields of a map that may have others too. */
-static void check_required(struct diags *d, const struct place *place)
+static void complain_unknown(struct diags *d, const struct place *place, const struct node *schema)
 {
-    const struct node *list = tree_get(place->schema, "required");
-    for (size_t i = 0; list != NULL && i < list->n_children; i++) {
-        const char *key = list->children[i]->s;
-        const struct place child = place_get(place, key);
-        if (child.node == NULL) {
-            _cleanup_(freep) char *fix = xasprintf("add '%s: ...'", key);
+    const struct node *properties = tree_get(schema, "properties");
+    const char *meant = field_meant(schema, place->key);
+    _cleanup_(buf_done) struct buf fix = BUF_INIT;
+    if (meant != NULL) {
+        buf_printf(&fix, "did you mean '%s'?", meant);
+    } else {
+        _cleanup_(freep) const char **names = names_of(properties);
+        buf_puts(&fix, "allowed: ");
+        put_names(&fix, names, properties->n_children);
+    }
+    reader_complain_key(d, place, buf_cstr(&fix), "unknown field '%s'", place->key);
+}
+
+/* Fields that are missing, and in a map with no others those that are unknown. */
+static void check_fields(struct diags *d, const struct place *place, bool is_closed)
+{
+    const struct node *schema = place->schema, *node = place->node,
+                      *required = tree_get(schema, "required");
+    place_each (child, place) {
+        if (child.schema == NULL && is_closed) {
+            complain_unknown(d, &child, schema);
+        }
+    }
+    for (size_t i = 0; required != NULL && i < required->n_children; i++) {
+        const char *key = required->children[i]->s;
+        const bool is_misspelt = /* one mistake, which was noted */
+            is_closed && array_any(node->children, node->n_children, it,
+                                   schema_of_field(schema, (*it)->key) == NULL &&
+                                       str_eq_or_null(field_meant(schema, (*it)->key), key));
+        if (tree_get(node, key) == NULL && !is_misspelt) {
+            const struct place child = place_get(place, key);
+            const char *example = tree_get_text(child.schema, "x-example");
+            _cleanup_(freep) char *fix =
+                xasprintf("add '%s: %s'", key, example == NULL ? "..." : example);
             reader_complain(d, &child, fix, "required field '%s' is missing", key);
         }
     }
 }
 
-static bool check_map(struct diags *d, const struct place *place, struct node *node)
+static bool check_map(struct diags *d, const struct place *place)
 {
-    const struct node *schema = place->schema;
+    const struct node *schema = place->schema, *node = place->node;
     const bool is_open = is_set(schema, "x-kubernetes-preserve-unknown-fields"),
-               is_free = tree_get(schema, "additionalProperties") != NULL;
+               is_free = tree_get(schema, "additionalProperties") != NULL,
+               is_needed = place->up != NULL && schema_requires(place->up->schema, place->key);
     const size_t max = (size_t)bound(schema, "maxProperties", INT64_MAX);
+    const char *fix = tree_get_text(schema, "x-fix");
     if (node->kind != NODE_MAP) {
-        const char *fix = tree_get_text(schema, "x-fix");
-        return reader_complain(d, place,
-                               fix != NULL ? fix
-                               : is_free   ? "write it as {name: value}"
-                                           : "write its fields as a map: {name: value, ...}",
-                               "must be a map, not %s", node_kind_to_string(node->kind));
+        return complain_kind(d, place,
+                             fix != NULL ? fix
+                             : is_free   ? "write it as {name: value}"
+                                         : "write its fields as a map: {name: value, ...}",
+                             "a map");
     }
     if (node->n_children == 0 && bound(schema, "minProperties", 0) > 0) {
-        const bool is_needed = place->up != NULL && schema_requires(place->up->schema, place->key);
-        return reader_complain(d, place, is_needed ? "add a field" : "add a field, or remove it",
-                               "the map is empty");
+        return complain(d, place, is_needed ? "add a field" : "add a field, or remove it",
+                        "the map is empty");
     }
     if (node->n_children > max) {
-        return reader_complain(d, place, NULL, "has more than %zu fields", max);
+        _cleanup_(freep) char *message = xasprintf("has more than %zu fields", max);
+        return complain(d, place, NULL, message);
     }
-    if (is_open || is_free) {
-        check_required(d, place);
-    } else {
-        char **fields = fields_of(schema);
-        (void)read_map(d, place, (const char *const *)fields); /* it is a map */
-        for (char **it = fields; *it != NULL; it++) {
-            free(*it);
-        }
-        free(fields);
-    }
+    check_fields(d, place, !is_open && !is_free);
     place_each (child, place) {
-        check(d, &child, node->children[child.index]);
+        schema_check(d, &child);
     }
     return true;
 }
 
-static void check(struct diags *d, const struct place *place, struct node *node)
+bool schema_check_value(struct diags *d, const struct place *place)
 {
+    static const struct {
+        const char *type;
+        bool (*check)(struct diags *d, const struct place *place);
+    } types[] = {{"object", check_map},
+                 {"array", check_list},
+                 {"integer", check_int},
+                 {"number", check_number},
+                 {"string", check_text}};
     const char *type = tree_get_text(place->schema, "type");
-    const size_t n_before = d->list.len;
-    int64_t i;
-    if (type == NULL) {
-        node->is_wrong =
-            is_set(place->schema, "x-kubernetes-int-or-string") && !check_int_or_text(d, place);
-    } else if (str_eq(type, "object")) {
-        node->is_wrong = !is_set(place->schema, "x-rule") && !check_map(d, place, node);
-    } else if (str_eq(type, "array")) {
-        node->is_wrong = !check_list(d, place, node);
-    } else if (str_eq(type, "integer")) {
-        node->is_wrong = !read_int(d, place, bound(place->schema, "minimum", INT64_MIN),
-                                   bound(place->schema, "maximum", INT64_MAX), &i);
-    } else if (str_eq(type, "string")) {
-        node->is_wrong = !check_text(d, place);
+    if (place->node->kind == NODE_NULL && is_set(place->schema, "nullable")) {
+        return true;
     }
-    node->has_wrong = d->list.len > n_before;
+    if (type == NULL) {
+        return !is_set(place->schema, "x-kubernetes-int-or-string") || check_int_or_text(d, place);
+    }
+    return array_find(types, COUNT_OF(types), it, str_eq(it->type, type))->check(d, place);
 }
 
-void schema_check(struct diags *d, const struct place *at, struct node *root)
+void schema_check(struct diags *d, const struct place *place)
 {
-    check(d, at, root);
+    struct node *node = place->node;
+    const size_t n_before = diags_count(d);
+    const bool is_text = str_eq_or_null(tree_get_text(place->schema, "type"), "string");
+    node->is_wrong = !is_set(place->schema, "x-rule") ? !schema_check_value(d, place)
+                     : is_text                        ? !check_length(d, place, LONGEST)
+                                                      : false;
+    node->has_wrong = diags_count(d) > n_before;
 }

@@ -9,9 +9,9 @@
 #include "base/vec.h"
 #include "doc/openapi.h"
 
-struct place place_root(const struct node *root)
+struct place place_root(struct node *root, const struct node *schema)
 {
-    return (struct place){.node = root};
+    return (struct place){.node = root, .schema = schema};
 }
 
 struct place place_get(const struct place *map, const char *key)
@@ -25,7 +25,7 @@ struct place place_get(const struct place *map, const char *key)
 struct place place_item(const struct place *list, size_t index)
 {
     const struct node *up = list->node;
-    const struct node *node = up != NULL && index < up->n_children ? up->children[index] : NULL;
+    struct node *node = up != NULL && index < up->n_children ? up->children[index] : NULL;
     const char *key = node != NULL && up->kind == NODE_MAP ? node->key : NULL;
     return (struct place){.up = list,
                           .key = key,
@@ -104,258 +104,6 @@ const char *suggest_name(const char *word, const char *const *candidates, size_t
     return same != NULL ? same : str_suggest(word, candidates, n);
 }
 
-static void put_names(struct buf *out, const char *const *names, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        buf_printf(out, "%s%s", i == 0 ? "" : i + 1 == n ? " or " : ", ", names[i]);
-    }
-}
-
-struct field {
-    const char *name;
-    bool is_required;
-};
-
-/* The name of the field that the key probably means; NULL: none. */
-static const char *complain_unknown_key(struct diags *d, const struct place *place,
-                                        const struct field *fields, size_t n)
-{
-    const char **names = xcalloc(n + 1, sizeof(*names));
-    for (size_t i = 0; i < n; i++) {
-        names[i] = fields[i].name;
-    }
-    struct buf fix = BUF_INIT;
-    const char *meant = suggest_name(place->key, names, n);
-    if (meant != NULL) {
-        buf_printf(&fix, "did you mean '%s'?", meant);
-    } else {
-        buf_puts(&fix, "allowed: ");
-        put_names(&fix, names, n);
-    }
-    reader_complain_key(d, place, buf_cstr(&fix), "unknown field '%s'", place->key);
-    buf_done(&fix);
-    free(names);
-    return meant;
-}
-
-/* The names without the marks of FIELDS. Owned by the caller. */
-static struct field *parse_fields(const char *const *names, size_t *ret_n)
-{
-    size_t n = 0;
-    while (names[n] != NULL) {
-        n++;
-    }
-    struct field *fields = xnew_array(struct field, n + 1);
-    for (size_t i = 0; i < n; i++) {
-        const bool is_required = names[i][0] == '*';
-        fields[i] = (struct field){names[i] + is_required, is_required};
-    }
-    *ret_n = n;
-    return fields;
-}
-
-bool read_map(struct diags *d, const struct place *place, const char *const *names)
-{
-    if (place->node == NULL) {
-        return false;
-    }
-    size_t n;
-    _cleanup_(freep) struct field *fields = parse_fields(names, &n);
-    if (place->node->kind != NODE_MAP) {
-        return reader_complain(d, place, "write its fields as a map: {name: value, ...}",
-                               "must be a map, not %s", node_kind_to_string(place->node->kind));
-    }
-    _cleanup_(freep) bool *is_meant = xnew_array(bool, n + 1);
-    place_each (child, place) {
-        if (array_find(fields, n, it, str_eq(it->name, child.key)) == NULL) {
-            const char *meant = complain_unknown_key(d, &child, fields, n);
-            for (size_t k = 0; meant != NULL && k < n; k++) {
-                is_meant[k] |= str_eq(fields[k].name, meant);
-            }
-        }
-    }
-    for (size_t i = 0; i < n; i++) {
-        struct place child = place_get(place, fields[i].name);
-        /* A misspelt one is one mistake. */
-        if (fields[i].is_required && child.node == NULL && !is_meant[i]) {
-            _cleanup_(freep) char *fix = xasprintf("add '%s: ...'", fields[i].name);
-            reader_complain(d, &child, fix, "required field '%s' is missing", fields[i].name);
-        }
-    }
-    return true;
-}
-
-bool read_list(struct diags *d, const struct place *place, size_t max)
-{
-    if (place->node == NULL) {
-        return false;
-    }
-    if (place->node->kind != NODE_SEQ) {
-        return reader_complain(d, place, "write it as a list: [...]", "must be a list, not %s",
-                               node_kind_to_string(place->node->kind));
-    }
-    if (place->node->n_children == 0) {
-        return reader_complain(d, place, "add an item, or remove the field", "the list is empty");
-    }
-    if (place->node->n_children > max) {
-        return reader_complain(d, place, NULL, "has more than %zu items", max);
-    }
-    return true;
-}
-
-char *guess_digits(const char *text)
-{
-    static const char look_alikes[][2] = {{'O', '0'}, {'o', '0'}, {'l', '1'}, {'I', '1'}};
-    char *guess = xstrdup(text);
-    bool changed = false, has_digit = false;
-    for (char *c = guess; *c != '\0'; c++) {
-        has_digit |= ascii_is_digit(*c);
-        for (size_t i = 0; i < COUNT_OF(look_alikes); i++) {
-            if (*c == look_alikes[i][0]) {
-                *c = look_alikes[i][1];
-                changed = true;
-            }
-        }
-    }
-    int64_t value;
-    if (changed && has_digit && parse_i64(guess, &value) == 0) {
-        return guess;
-    }
-    free(guess);
-    return NULL;
-}
-
-/* Owned. */
-static char *fix_of_int(const struct node *node, int64_t min, int64_t max)
-{
-    int64_t value;
-    _cleanup_(freep) char *guess = node->kind == NODE_STRING ? guess_digits(node->s) : NULL;
-    return guess != NULL
-               ? xasprintf("did you mean %s? it contains a letter instead of a digit", guess)
-           : node->kind == NODE_FLOAT && node->f >= (double)min && node->f <= (double)max
-               ? xasprintf("write it without a point and an exponent: %.0f", node->f)
-           : node->kind == NODE_STRING && parse_i64(node->s, &value) == 0
-               ? xasprintf("remove the quotes: %s", node->s)
-               : xasprintf("write a whole number from %lld to %lld", (long long)min,
-                           (long long)max);
-}
-
-bool read_int(struct diags *d, const struct place *place, int64_t min, int64_t max, int64_t *ret)
-{
-    const struct node *node = place->node;
-    if (node == NULL) {
-        return false;
-    }
-    _cleanup_(freep) char *fix = fix_of_int(node, min, max);
-    if (node->kind == NODE_STRING) {
-        return reader_complain(d, place, fix, "must be a whole number, not the string '%s'",
-                               node->s);
-    }
-    if (node->kind != NODE_INT) {
-        return reader_complain(d, place, fix, "must be a whole number, not %s",
-                               node_kind_to_string(node->kind));
-    }
-    if (node->i < min || node->i > max) {
-        return reader_complain(d, place, fix, "%lld is out of range: must be %lld to %lld",
-                               (long long)node->i, (long long)min, (long long)max);
-    }
-    *ret = node->i;
-    return true;
-}
-
-bool read_number(struct diags *d, const struct place *place, double min, double max, double *ret)
-{
-    const struct node *node = place->node;
-    if (node == NULL) {
-        return false;
-    }
-    if (node->kind != NODE_INT && node->kind != NODE_FLOAT) {
-        const bool is_percent = node->kind == NODE_STRING && str_has_suffix(node->s, "%");
-        return reader_complain(
-            d, place, is_percent ? "write a ratio: 0.9 for 90%" : "write a number without quotes",
-            "must be a number, not %s", node_kind_to_string(node->kind));
-    }
-    double value = node->kind == NODE_INT ? (double)node->i : node->f;
-    if (!(value >= min && value <= max)) {
-        return reader_complain(d, place, NULL, "%g is out of range: must be %g to %g", value, min,
-                               max);
-    }
-    *ret = value;
-    return true;
-}
-
-bool read_text(struct diags *d, const struct place *place, size_t max_len, const char **ret)
-{
-    const struct node *node = place->node;
-    if (node == NULL) {
-        return false;
-    }
-    if (node->kind != NODE_STRING) {
-        bool is_number = node->kind == NODE_INT || node->kind == NODE_FLOAT;
-        return reader_complain(d, place, is_number ? "put quotes around it" : "write a string",
-                               "must be a string, not %s", node_kind_to_string(node->kind));
-    }
-    if (strlen(node->s) > max_len) {
-        return reader_complain(d, place, "shorten it", "is longer than %zu bytes", max_len);
-    }
-    *ret = node->s;
-    return true;
-}
-
-bool read_enum(struct diags *d, const struct place *place, const char *const *names, size_t n,
-               int *ret)
-{
-    const char *text;
-    if (!read_text(d, place, 256, &text)) {
-        return false;
-    }
-    const int index = str_index(text, names, n);
-    if (index >= 0) {
-        *ret = index;
-        return true;
-    }
-    _cleanup_(buf_done) struct buf fix = BUF_INIT;
-    const char *meant = suggest_name(text, names, n);
-    if (meant != NULL) {
-        buf_printf(&fix, "did you mean '%s'?%s", meant, n == 1 ? "" : " ");
-    }
-    if (meant == NULL || n > 1) {
-        buf_puts(&fix, n == 1 ? "the only value is " : "allowed: ");
-        put_names(&fix, names, n);
-    }
-    return reader_complain(d, place, buf_cstr(&fix), "unknown value '%s'", text);
-}
-
-int64_t read_int_or(struct diags *d, const struct place *map, const char *key, int64_t min,
-                    int64_t max, int64_t fallback)
-{
-    (void)read_int(d, PLACE(map, key), min, max, &fallback); /* noted; later checks use it */
-    return fallback;
-}
-
-double read_number_or(struct diags *d, const struct place *map, const char *key, double min,
-                      double max, double fallback)
-{
-    (void)read_number(d, PLACE(map, key), min, max, &fallback); /* noted */
-    return fallback;
-}
-
-const char *read_text_or(struct diags *d, const struct place *map, const char *key, size_t max_len,
-                         const char *fallback)
-{
-    (void)read_text(d, PLACE(map, key), max_len, &fallback); /* noted */
-    return fallback;
-}
-
-int read_index_or(struct diags *d, const struct place *map, const char *key,
-                  const char *const *names, size_t n, int fallback)
-{
-    (void)read_enum(d, PLACE(map, key), names, n, &fallback); /* noted */
-    return fallback;
-}
-
-/* ---- of a checked document ---- */
-
 bool place_is_good(const struct place *place)
 {
     return place->node != NULL && !place->node->is_wrong;
@@ -374,13 +122,25 @@ int64_t place_int(const struct place *map, const char *key, int64_t none)
     return value != NULL && value->kind == NODE_INT ? value->i : none;
 }
 
-double place_number(const struct place *map, const char *key, double none)
+static double number(const struct node *value, double none)
 {
-    const struct node *value = value_of(map, key);
     if (value != NULL && value->kind == NODE_STRING) {
         (void)parse_f64(value->s, &none); /* the pattern of the field makes it a number */
     }
-    return value != NULL && value->kind == NODE_INT ? (double)value->i : none;
+    return value == NULL               ? none
+           : value->kind == NODE_INT   ? (double)value->i
+           : value->kind == NODE_FLOAT ? value->f
+                                       : none;
+}
+
+double place_number(const struct place *map, const char *key, double none)
+{
+    return number(value_of(map, key), none);
+}
+
+double place_value(const struct place *place, double none)
+{
+    return place_is_good(place) ? number(place->node, none) : none;
 }
 
 const char *place_text(const struct place *map, const char *key)

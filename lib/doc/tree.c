@@ -2,10 +2,10 @@
 #include "doc/tree.h"
 
 #include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/parse.h"
 #include "base/str.h"
 
 struct node *tree_new(enum node_kind kind)
@@ -49,23 +49,21 @@ struct node *tree_copy(const struct node *node)
     return copy;
 }
 
-void tree_measure(const struct node *node, struct tree_size *size)
+struct tree_size tree_measure(const struct node *node)
 {
-    size->nodes++;
-    size->bytes += node->key == NULL ? 0 : strlen(node->key);
-    size->bytes += node->kind == NODE_STRING ? strlen(node->s) : 0;
-    if (node->kind != NODE_SEQ && node->kind != NODE_MAP) {
-        return;
-    }
-    unsigned deepest = 0;
+    struct tree_size size = {
+        .nodes = 1,
+        .bytes = (node->key == NULL ? 0 : strlen(node->key)) +
+                 (node->kind == NODE_STRING ? strlen(node->s) : 0),
+        .depth = node->kind == NODE_SEQ || node->kind == NODE_MAP,
+    };
     for (size_t i = 0; i < node->n_children; i++) {
-        struct tree_size child = {0};
-        tree_measure(node->children[i], &child);
-        size->nodes += child.nodes;
-        size->bytes += child.bytes;
-        deepest = child.depth > deepest ? child.depth : deepest;
+        const struct tree_size child = tree_measure(node->children[i]);
+        size.nodes += child.nodes;
+        size.bytes += child.bytes;
+        size.depth = child.depth + 1 > size.depth ? child.depth + 1 : size.depth;
     }
-    size->depth = deepest + 1 > size->depth ? deepest + 1 : size->depth;
+    return size;
 }
 
 /* n_children: `map` has no such key. */
@@ -107,54 +105,31 @@ struct node *tree_path(const struct node *root, ...)
     return node;
 }
 
-/* The child of a map that `path` begins with, and its length. A key may have dots in it, so that it
- * must end where the path does, or before a '.' or '['. */
-static const struct node *child_at(const struct node *map, const char *path, size_t *ret_len)
+/* The child that `path` begins with, and the length of its step. A key may have dots in it, so that
+ * it must end where the path does, or before a '.' or '['. */
+static const struct node *child_at(const struct node *node, const char *path, size_t *ret_len)
 {
-    for (size_t i = 0; i < map->n_children; i++) {
-        const char *key = map->children[i]->key;
-        const size_t len = strlen(key);
-        if (strncmp(path, key, len) == 0 && strchr(".[", path[len]) != NULL) {
-            *ret_len = len;
-            return map->children[i];
+    for (size_t i = 0; i < node->n_children; i++) {
+        char index[24];
+        (void)snprintf(index, sizeof(index), "[%zu]", i); /* it fits */
+        const char *step = node->kind == NODE_MAP ? node->children[i]->key : index;
+        *ret_len = strlen(step);
+        if (str_has_prefix(path, step) && strchr(".[", path[*ret_len]) != NULL) {
+            return node->children[i];
         }
     }
     return NULL;
 }
 
-/* The item of a list that `path` begins with, "[2]", and the length of that. */
-static const struct node *item_at(const struct node *list, const char *path, size_t *ret_len)
-{
-    const size_t n_digits = strspn(path + 1, "0123456789");
-    _cleanup_(freep) char *digits = xstrndup(path + 1, n_digits);
-    int64_t index;
-    if (path[n_digits + 1] != ']' || list->n_children == 0 ||
-        parse_i64_in(digits, 0, (int64_t)list->n_children - 1, &index) < 0) {
-        return NULL;
-    }
-    *ret_len = n_digits + 2;
-    return list->children[index];
-}
-
 const struct node *tree_at(const struct node *root, const char *path)
 {
-    const struct node *at = root;
-    while (*path != '\0') {
-        const struct node *next = NULL;
-        size_t len = 0;
+    size_t len = 0;
+    for (const struct node *next = root; next != NULL; path += len) {
+        root = next;
         path += *path == '.';
-        if (at->kind == NODE_MAP) {
-            next = child_at(at, path, &len);
-        } else if (at->kind == NODE_SEQ && *path == '[') {
-            next = item_at(at, path, &len);
-        }
-        if (next == NULL) {
-            return at;
-        }
-        at = next;
-        path += len;
+        next = *path == '\0' ? NULL : child_at(root, path, &len);
     }
-    return at;
+    return root;
 }
 
 void tree_append_take(struct node *parent, struct node *child)
@@ -186,18 +161,9 @@ void tree_set_take(struct node *map, const char *key, struct node *value)
 
 struct node *tree_take_at(struct node *parent, size_t index)
 {
-    struct node *child = parent->children[index];
-    /* A fresh array keeps the power-of-two rule of tree_append_take true. */
-    struct node **old = parent->children;
-    size_t n = parent->n_children;
-    parent->children = NULL;
-    parent->n_children = 0;
-    for (size_t i = 0; i < n; i++) {
-        if (i != index) {
-            tree_append_take(parent, old[i]);
-        }
-    }
-    free(old);
+    struct node **at = &parent->children[index], *child = *at;
+    parent->n_children--;
+    memmove(at, at + 1, (parent->n_children - index) * sizeof(struct node *));
     return child;
 }
 

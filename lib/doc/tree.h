@@ -18,9 +18,10 @@ enum node_kind { NODE_NULL, NODE_BOOL, NODE_INT, NODE_FLOAT, NODE_STRING, NODE_S
 
 struct node {
     enum node_kind kind;
-    struct mark mark;     /* of the value */
-    struct mark key_mark; /* of the key, inside a map */
-    char *key;            /* owned; NULL outside a map */
+    struct mark mark;        /* of the value */
+    struct mark key_mark;    /* of the key, inside a map */
+    char *key;               /* owned; NULL outside a map */
+    enum node_kind key_kind; /* what it would be as a value; another one than a text is an error */
     union {
         bool b;
         int64_t i;
@@ -57,8 +58,7 @@ struct tree_size {
     size_t bytes;   /* of keys and texts */
     unsigned depth; /* lists and maps around the innermost value; 0: a single value */
 };
-/* Adds to nodes and bytes, raises depth. */
-void tree_measure(const struct node *node, struct tree_size *size);
+struct tree_size tree_measure(const struct node *node);
 
 /* Borrowed; NULL if `map` is NULL, no map, or has no such key. */
 struct node *tree_get(const struct node *map, const char *key);

@@ -141,8 +141,7 @@ static struct node *load_alias(struct loader *l, const yaml_event_t *event)
                  "alias '*%s' has no complete anchor '&%s' before it", name, name);
         return NULL;
     }
-    struct tree_size size = {0};
-    tree_measure(source, &size);
+    const struct tree_size size = tree_measure(source);
     l->copies += size.nodes;
     if (l->copies > l->limits->copies) {
         complain(l, mark, "write out the values, or copy smaller anchors",
@@ -171,33 +170,51 @@ static void complain_tag(struct loader *l, struct mark mark, const yaml_char_t *
     complain(l, mark, "remove the tag", "tag '%s' is not supported", (const char *)tag);
 }
 
-static struct node *load_scalar(struct loader *l, const yaml_event_t *event)
+/* A value, or a key, which must be a text on its face. */
+static struct node *load_scalar(struct loader *l, const yaml_event_t *event, bool is_key)
 {
-    const char *text = (const char *)event->data.scalar.value;
+    const char *text = (const char *)event->data.scalar.value, *why, *fix;
     const yaml_char_t *tag = event->data.scalar.tag;
-    struct node *node = xnew(struct node);
+    const bool is_merge = is_key && str_eq(text, "<<") && l->limits->has_merge_keys,
+               is_plain = event->data.scalar.style == YAML_PLAIN_SCALAR_STYLE && tag == NULL;
+    struct node *node = tree_new(NODE_STRING);
     node->mark = to_mark(event->start_mark);
-    if (spend(l, node->mark, 1, event->data.scalar.length) < 0) {
+    if (spend(l, node->mark, !is_key, event->data.scalar.length) < 0) {
         tree_free(node);
         return NULL;
     }
     if (strlen(text) != event->data.scalar.length) {
-        complain(l, node->mark, "remove it", "the string contains a NUL character");
+        complain(l, node->mark, "remove it", "the %s contains a NUL character",
+                 is_key ? "key" : "string");
     }
     if (tag != NULL && !is_str_tag(tag)) {
         complain_tag(l, node->mark, tag);
     }
-    const char *why, *fix;
-    if (event->data.scalar.style != YAML_PLAIN_SCALAR_STYLE || tag != NULL) {
-        node->kind = NODE_STRING;
-        node->s = xstrdup(text);
-    } else if (tree_resolve_plain(text, node, &why, &fix) < 0) {
-        complain(l, node->mark, fix, "unquoted '%s' %s", text, why);
+    if (is_plain && !is_merge && tree_resolve_plain(text, node, &why, &fix) == 0) {
+        return node;
     }
+    if (is_plain && !is_merge) {
+        complain(l, node->mark, is_key ? "put quotes around the key" : fix, "unquoted %s'%s' %s",
+                 is_key ? "key " : "", text, why);
+    }
+    node->kind = NODE_STRING;
+    node->s = xstrdup(text);
     return node;
 }
 
+/* NULL: the reading cannot go on, and why was noted. The event stays the caller's. */
 static struct node *load_node(struct loader *l, const yaml_event_t *event);
+
+static struct node *load_next(struct loader *l)
+{
+    yaml_event_t event;
+    if (next_event(l, &event) < 0) {
+        return NULL;
+    }
+    struct node *node = load_node(l, &event);
+    yaml_event_delete(&event);
+    return node;
+}
 
 /* Children add their step to the path while they are read; this takes it off again. */
 static void cut_path(struct loader *l, size_t len)
@@ -206,212 +223,138 @@ static void cut_path(struct loader *l, size_t len)
     l->path.data[len] = '\0';
 }
 
-static int load_seq(struct loader *l, struct node *seq)
+/* The value of a key, which is owned by the caller. */
+static int load_value(struct loader *l, struct node *map, const char *key, const struct node *is)
 {
-    for (size_t i = 0;; i++) {
-        yaml_event_t event;
-        int r = next_event(l, &event);
-        if (r < 0) {
-            return r;
-        }
-        if (event.type == YAML_SEQUENCE_END_EVENT) {
-            yaml_event_delete(&event);
-            return 0;
-        }
-        size_t path_len = l->path.len;
-        buf_printf(&l->path, "[%zu]", i);
-        struct node *child = load_node(l, &event);
-        cut_path(l, path_len);
-        yaml_event_delete(&event);
-        if (child == NULL) {
-            return -EINVAL;
-        }
-        tree_append_take(seq, child);
-    }
-}
-
-/* A key must be a text on its face. */
-static void check_key(struct loader *l, const yaml_event_t *event)
-{
-    struct mark mark = to_mark(event->start_mark);
-    const char *text = (const char *)event->data.scalar.value;
-    if (strlen(text) != event->data.scalar.length) {
-        complain(l, mark, "remove it", "the key contains a NUL character");
-        return;
-    }
-    if (event->data.scalar.tag != NULL && !is_str_tag(event->data.scalar.tag)) {
-        complain_tag(l, mark, event->data.scalar.tag);
-        return;
-    }
-    if (event->data.scalar.style != YAML_PLAIN_SCALAR_STYLE || event->data.scalar.tag != NULL) {
-        return;
-    }
-    if (str_eq(text, "<<") && l->limits->has_merge_keys) {
-        return;
-    }
-    if (str_eq(text, "<<")) {
-        complain(l, mark, "write the keys out, or use an alias for the whole value",
-                 "merge keys ('<<') are not supported");
-        return;
-    }
-    struct node value = {0};
-    const char *why, *fix;
-    if (tree_resolve_plain(text, &value, &why, &fix) < 0) {
-        complain(l, mark, "put quotes around the key", "unquoted key '%s' %s", text, why);
-    } else if (value.kind == NODE_STRING) {
-        free(value.s);
-    } else {
-        complain(l, mark, "put quotes around the key", "key '%s' is %s; keys must be strings", text,
-                 node_kind_to_string(value.kind));
-    }
-}
-
-static int load_value(struct loader *l, struct node *map, const yaml_event_t *key_event)
-{
-    const char *key = (const char *)key_event->data.scalar.value;
-    struct mark key_mark = to_mark(key_event->start_mark);
     const struct node *first = tree_get(map, key);
     if (first != NULL) {
-        complain(l, key_mark, "remove one of the two", "duplicate key '%s': it is also on line %u",
+        complain(l, is->mark, "remove one of the two", "duplicate key '%s': it is also on line %u",
                  key, first->key_mark.line);
     }
     if (map->n_children == MAP_KEYS_MAX) {
-        return complain(l, key_mark, NULL, "the map has more than %d keys", MAP_KEYS_MAX);
+        return complain(l, is->mark, NULL, "the map has more than %d keys", MAP_KEYS_MAX);
     }
-    int r = spend(l, key_mark, 0, key_event->data.scalar.length);
-    if (r < 0) {
-        return r;
-    }
-    yaml_event_t event;
-    r = next_event(l, &event);
-    if (r < 0) {
-        return r;
-    }
-    struct node *child = load_node(l, &event);
-    yaml_event_delete(&event);
+    struct node *child = load_next(l);
     if (child == NULL) {
         return -EINVAL;
     }
     child->key = xstrdup(key);
-    child->key_mark = key_mark;
+    child->key_kind = is->kind;
+    child->key_mark = is->mark;
     /* A second value is kept as well: anchors may point into it, and the reading fails anyway. */
     tree_append_take(map, child);
     return 0;
 }
 
-/* "{workers: 1,2,4}" is a map with the keys workers, 2 and 4: what was meant
- * are the values of one. */
-struct loose {
-    const struct node *owner; /* a child of the map; NULL: no such values so far */
-    struct mark mark;         /* of the first */
-    struct buf items;         /* "1, 2, 4" */
-};
-
-static bool is_number(const struct node *node)
+static int load_pair(struct loader *l, struct node *map, const yaml_event_t *event)
 {
-    return node->kind == NODE_INT || node->kind == NODE_FLOAT;
-}
-
-/* Could this key be a value of the one before it? */
-static bool may_be_loose(const struct loose *loose, const struct node *map,
-                         const yaml_event_t *event)
-{
-    struct node value = {0};
-    const char *why, *fix, *text = (const char *)event->data.scalar.value;
-    if (map->n_children == 0 || event->data.scalar.style != YAML_PLAIN_SCALAR_STYLE ||
-        event->data.scalar.tag != NULL || tree_resolve_plain(text, &value, &why, &fix) < 0) {
-        return false;
-    }
-    const bool is = is_number(&value) &&
-                    (loose->owner != NULL || is_number(map->children[map->n_children - 1]));
-    if (value.kind == NODE_STRING) {
-        free(value.s);
-    }
-    return is;
-}
-
-static void put_number(struct buf *out, const struct node *node)
-{
-    if (node->kind == NODE_INT) {
-        buf_printf(out, "%lld", (long long)node->i);
-    } else {
-        buf_printf(out, "\"%.15g\"", node->f);
-    }
-}
-
-static void take_loose(struct loose *loose, const struct node *map, const yaml_event_t *key_event)
-{
-    if (loose->owner == NULL) {
-        loose->owner = map->children[map->n_children - 2]; /* the last one is the key itself */
-        loose->mark = to_mark(key_event->start_mark);
-        put_number(&loose->items, loose->owner);
-    }
-    buf_printf(&loose->items, ", %s", (const char *)key_event->data.scalar.value);
-}
-
-/* The values of a key are complete: one error for all of them. */
-static void complain_loose(struct loader *l, struct loose *loose)
-{
-    if (loose->owner == NULL) {
-        return;
-    }
-    size_t path_len = l->path.len;
-    buf_printf(&l->path, "%s%s", path_len == 0 ? "" : ".", loose->owner->key);
-    _cleanup_(freep) char *fix =
-        xasprintf("write '%s: [%s]'", loose->owner->key, buf_cstr(&loose->items));
-    complain(l, loose->mark, fix, "several values must be a list");
-    cut_path(l, path_len);
-    buf_done(&loose->items);
-    *loose = (struct loose){0};
-}
-
-static int load_pair(struct loader *l, struct node *map, struct loose *loose,
-                     const yaml_event_t *key_event)
-{
-    if (key_event->type != YAML_SCALAR_EVENT) {
+    const struct mark mark = to_mark(event->start_mark);
+    if (event->type != YAML_SCALAR_EVENT) {
         return complain(
-            l, to_mark(key_event->start_mark),
+            l, mark,
             "write the key as a plain word; render a template with {{...}} first, or quote it",
             "a key must be a string");
     }
-    size_t path_len = l->path.len;
-    buf_printf(&l->path, "%s%s", path_len == 0 ? "" : ".",
-               (const char *)key_event->data.scalar.value);
-    const bool may_be = may_be_loose(loose, map, key_event);
-    if (!may_be) {
-        check_key(l, key_event);
+    const char *key = (const char *)event->data.scalar.value;
+    buf_printf(&l->path, "%s%s", l->path.len == 0 ? "" : ".", key);
+    struct node *is = load_scalar(l, event, true);
+    if (is != NULL && str_eq(key, "<<") && event->data.scalar.style == YAML_PLAIN_SCALAR_STYLE &&
+        !l->limits->has_merge_keys) {
+        complain(l, mark, "write the keys out, or use an alias for the whole value",
+                 "merge keys ('<<') are not supported");
     }
-    int r = load_value(l, map, key_event);
-    const bool is_loose = may_be && r >= 0 && map->children[map->n_children - 1]->kind == NODE_NULL;
-    if (may_be && !is_loose) {
-        check_key(l, key_event);
-    }
-    cut_path(l, path_len);
-    if (is_loose) {
-        take_loose(loose, map, key_event);
-    } else {
-        complain_loose(l, loose);
-    }
+    const int r = is == NULL ? -EINVAL : load_value(l, map, key, is);
+    tree_free(is);
     return r;
 }
 
-static int load_map(struct loader *l, struct node *map)
+static int load_item(struct loader *l, struct node *list, const yaml_event_t *event)
 {
-    struct loose loose = {0};
+    buf_printf(&l->path, "[%zu]", list->n_children);
+    struct node *child = load_node(l, event);
+    if (child == NULL) {
+        return -EINVAL;
+    }
+    tree_append_take(list, child);
+    return 0;
+}
+
+static int load_children(struct loader *l, struct node *parent)
+{
     for (;;) {
         yaml_event_t event;
         int r = next_event(l, &event);
         if (r < 0) {
-            complain_loose(l, &loose);
             return r;
         }
-        bool is_end = event.type == YAML_MAPPING_END_EVENT;
-        r = is_end ? 0 : load_pair(l, map, &loose, &event);
+        const bool is_end =
+            event.type == YAML_SEQUENCE_END_EVENT || event.type == YAML_MAPPING_END_EVENT;
+        if (!is_end) {
+            const size_t path_len = l->path.len;
+            buf_puts(&l->path, ""); /* so that it can be cut */
+            r = parent->kind == NODE_MAP ? load_pair(l, parent, &event)
+                                         : load_item(l, parent, &event);
+            cut_path(l, path_len);
+        }
         yaml_event_delete(&event);
         if (is_end || r < 0) {
-            complain_loose(l, &loose);
             return r;
         }
+    }
+}
+
+static bool is_number(enum node_kind kind)
+{
+    return kind == NODE_INT || kind == NODE_FLOAT;
+}
+
+/* "{workers: 1,2,4}" is a map with the keys workers, 2 and 4: what was meant are the values of one.
+ * How many children there are of that kind after the one at `i`. */
+static size_t count_loose(const struct node *map, size_t i)
+{
+    size_t n = 0;
+    while (is_number(map->children[i]->kind) && i + n + 1 < map->n_children &&
+           is_number(map->children[i + n + 1]->key_kind) &&
+           map->children[i + n + 1]->kind == NODE_NULL) {
+        n++;
+    }
+    return n;
+}
+
+static void complain_loose(struct loader *l, struct node *const *children, size_t n)
+{
+    const struct node *first = children[0];
+    _cleanup_(buf_done) struct buf fix = BUF_INIT;
+    buf_printf(&fix, "write '%s: [", first->key);
+    if (first->kind == NODE_INT) {
+        buf_printf(&fix, "%lld", (long long)first->i);
+    } else {
+        buf_printf(&fix, "\"%.15g\"", first->f);
+    }
+    for (size_t i = 1; i <= n; i++) {
+        buf_printf(&fix, ", %s", children[i]->key);
+    }
+    buf_puts(&fix, "]'");
+    complain(l, children[1]->key_mark, buf_cstr(&fix), "several values must be a list");
+}
+
+static void check_keys(struct loader *l, const struct node *map)
+{
+    size_t n_loose;
+    for (size_t i = 0; i < map->n_children; i += 1 + n_loose) {
+        const struct node *child = map->children[i];
+        const size_t path_len = l->path.len;
+        buf_printf(&l->path, "%s%s", path_len == 0 ? "" : ".", child->key);
+        if (child->key_kind != NODE_STRING) {
+            complain(l, child->key_mark, "put quotes around the key",
+                     "key '%s' is %s; keys must be strings", child->key,
+                     node_kind_to_string(child->key_kind));
+        }
+        n_loose = count_loose(map, i);
+        if (n_loose > 0) {
+            complain_loose(l, &map->children[i], n_loose);
+        }
+        cut_path(l, path_len);
     }
 }
 
@@ -427,17 +370,19 @@ static struct node *load_collection(struct loader *l, const yaml_event_t *event)
     if (spend(l, mark, 1, 0) < 0) {
         return NULL;
     }
-    struct node *node = xnew(struct node);
-    node->kind = is_map ? NODE_MAP : NODE_SEQ;
+    struct node *node = tree_new(is_map ? NODE_MAP : NODE_SEQ);
     node->mark = mark;
-    if ((is_map ? load_map(l, node) : load_seq(l, node)) < 0) {
+    const int r = load_children(l, node);
+    if (is_map) {
+        check_keys(l, node);
+    }
+    if (r < 0) {
         tree_free(node);
         return NULL;
     }
     return node;
 }
 
-/* NULL: the reading cannot go on, and why was noted. The event stays the caller's. */
 static struct node *load_node(struct loader *l, const yaml_event_t *event)
 {
     if (event->type == YAML_ALIAS_EVENT) {
@@ -447,7 +392,7 @@ static struct node *load_node(struct loader *l, const yaml_event_t *event)
     const yaml_char_t *anchor;
     if (event->type == YAML_SCALAR_EVENT) {
         anchor = event->data.scalar.anchor;
-        node = load_scalar(l, event);
+        node = load_scalar(l, event, false);
     } else {
         anchor = event->type == YAML_MAPPING_START_EVENT ? event->data.mapping_start.anchor
                                                          : event->data.sequence_start.anchor;
@@ -464,37 +409,34 @@ static struct node *load_node(struct loader *l, const yaml_event_t *event)
     return node;
 }
 
-/* Reads the events around one document. */
+/* The next event must be of this type. */
+static int expect(struct loader *l, yaml_event_type_t type, const char *fix, const char *message)
+{
+    yaml_event_t event;
+    const int r = next_event(l, &event);
+    if (r < 0) {
+        return r;
+    }
+    const struct mark mark = to_mark(event.start_mark);
+    const bool is_right = event.type == type;
+    yaml_event_delete(&event);
+    return is_right ? 0 : complain(l, mark, fix, "%s", message);
+}
+
 static int load_document(struct loader *l, struct node **ret)
 {
-    static const yaml_event_type_t frame[] = {
-        YAML_STREAM_START_EVENT, YAML_DOCUMENT_START_EVENT, YAML_NO_EVENT, /* the root */
-        YAML_DOCUMENT_END_EVENT, YAML_STREAM_END_EVENT,
-    };
-    for (size_t i = 0; i < COUNT_OF(frame); i++) {
-        yaml_event_t event;
-        int r = next_event(l, &event);
-        if (r < 0) {
-            return r;
-        }
-        struct mark mark = to_mark(event.start_mark);
-        if (frame[i] == YAML_NO_EVENT) {
-            *ret = load_node(l, &event);
-            r = *ret == NULL ? -EINVAL : 0;
-        } else if (event.type != frame[i]) {
-            bool is_empty = i == 1;
-            complain(l, mark,
-                     is_empty ? "for a definition of a program: benchctl init -- COMMAND"
-                              : "keep one document in a file; remove everything from '---' on",
-                     is_empty ? "the file is empty" : "a second document starts here");
-            r = -EINVAL;
-        }
-        yaml_event_delete(&event);
-        if (r < 0) {
-            return r;
-        }
+    static const char more[] = "a second document starts here",
+                      more_fix[] = "keep one document in a file; remove everything from '---' on";
+    if (expect(l, YAML_STREAM_START_EVENT, NULL, "") < 0 ||
+        expect(l, YAML_DOCUMENT_START_EVENT,
+               "for a definition of a program: benchctl init -- COMMAND",
+               "the file is empty") < 0) {
+        return -EINVAL;
     }
-    return 0;
+    *ret = load_next(l);
+    return *ret == NULL || expect(l, YAML_DOCUMENT_END_EVENT, more_fix, more) < 0
+               ? -EINVAL
+               : expect(l, YAML_STREAM_END_EVENT, more_fix, more);
 }
 
 int tree_parse(const char *text, size_t len, const struct tree_limits *limits, struct node **ret,

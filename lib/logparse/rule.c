@@ -2,13 +2,14 @@
 #include "logparse/rule.h"
 
 #include <errno.h>
-#include <string.h>
 
 #include "base/mem.h"
+#include "base/str.h"
+#include "doc/embedded.h"
+#include "doc/openapi.h"
+#include "doc/openapi_check.h"
 
-#define LINES_MAX 32
-#define DESCRIPTION_MAX 200
-#define SKIP_MAX 1000000
+extern const struct embedded log_rule_form[]; /* made of log_rule.yaml by embed.py */
 
 const char *const log_kind_names[LOG_KIND_COUNT] = {"Summary", "Epoch", "Step", "Info"};
 static const char *const scope_names[] = {"Replica", "Each", "Job"};
@@ -16,7 +17,11 @@ static const char *const aggregate_names[] = {"Mean", "Median", "Last", "Max"};
 static const char *const source_names[] = {"Numbers", "TimeStamps"};
 static const char *const format_names[] = {"Lines", "MLPerf"};
 
-/* ---- what a line can say ---- */
+const struct node *log_rule_schema(void)
+{
+    static struct kept kept;
+    return schema_keep(&kept, schema_parse, log_rule_form[0].text);
+}
 
 /* A throughput follows from the line's own numbers, perhaps with the batch size. */
 static bool has_rate(const struct log_pattern *p)
@@ -27,46 +32,18 @@ static bool has_rate(const struct log_pattern *p)
     return array_any(groups, COUNT_OF(groups), it, log_pattern_has(p, *it));
 }
 
-/* ---- reading ---- */
-
 static void read_skip(struct diags *d, const struct place *item, struct log_line_rule *line)
 {
-    static const struct {
-        const char *field;
-        enum log_skip_kind kind;
-    } kinds[] = {{"steps", LOG_SKIP_STEPS}, {"lines", LOG_SKIP_LINES}};
-    struct place place = place_get(item, "skip");
-    if (!read_map(d, &place, FIELDS(kinds[0].field, kinds[1].field))) {
+    const struct place place = place_get(item, "skip"), steps = place_get(&place, "steps");
+    const bool is_steps = steps.node != NULL;
+    if (!place_is_good(&place)) {
         return;
     }
-    if (place.node->n_children != 1) {
-        reader_complain(d, &place, "write {steps: N} or {lines: N}",
-                        "the warm-up must have one length");
-        return;
-    }
-    for (size_t i = 0; i < COUNT_OF(kinds); i++) {
-        if (read_int(d, PLACE(&place, kinds[i].field), 0, SKIP_MAX, &line->skip.n)) {
-            line->skip.kind = kinds[i].kind;
-        }
-    }
+    line->skip = (struct log_skip){is_steps ? LOG_SKIP_STEPS : LOG_SKIP_LINES,
+                                   place_int(&place, is_steps ? "steps" : "lines", 0)};
     if (line->kind == LOG_KIND_SUMMARY || line->kind == LOG_KIND_INFO) {
         reader_complain_key(d, &place, "remove it", "a line of kind %s has no warm-up",
                             log_kind_names[line->kind]);
-    }
-}
-
-static void read_line_roles(struct diags *d, const struct place *item, struct log_line_rule *line)
-{
-    struct place place = place_get(item, "role");
-    if (place.node == NULL) {
-        for (enum role role = 0; role < ROLE_COUNT; role++) {
-            line->roles[role] = role != ROLE_PSERVER;
-        }
-        return;
-    }
-    int role = 0;
-    if (read_enum(d, &place, role_names, ROLE_COUNT, &role)) {
-        line->roles[role] = true;
     }
 }
 
@@ -74,15 +51,12 @@ static void read_line_roles(struct diags *d, const struct place *item, struct lo
 static const char *read_pattern(struct diags *d, const struct place *item, const char *key,
                                 struct log_pattern **ret)
 {
-    struct place place = place_get(item, key);
-    const char *text;
+    const char *text = place_text(item, key);
     struct err err;
     size_t offset;
-    if (!read_text(d, &place, LOG_PATTERN_MAX, &text)) {
-        return NULL;
-    }
-    if (log_pattern_new(text, ret, &offset, &err) < 0) {
-        reader_complain(d, &place, "see docs/log-rules.md; quote a pattern with single quotes",
+    if (text != NULL && log_pattern_new(text, ret, &offset, &err) < 0) {
+        reader_complain(d, PLACE(item, key),
+                        "see docs/log-rules.md; quote a pattern with single quotes",
                         "the pattern is wrong at character %zu: %s", offset + 1, err.msg);
         return NULL;
     }
@@ -91,16 +65,15 @@ static const char *read_pattern(struct diags *d, const struct place *item, const
 
 static void read_source(struct diags *d, const struct place *item, struct log_line_rule *line)
 {
-    struct place place = place_get(item, "from");
     const bool is_rate = line->pattern == NULL || has_rate(line->pattern);
-    int source = is_rate || line->kind == LOG_KIND_INFO ? LOG_FROM_NUMBERS : LOG_FROM_STAMPS;
-    const bool is_said = read_enum(d, &place, source_names, COUNT_OF(source_names), &source);
-    line->source = (enum log_source)source;
-    if (is_said && source == LOG_FROM_NUMBERS && !is_rate) {
-        reader_complain(d, &place, "add a group such as (?<rate>), or write TimeStamps",
+    const int usual = is_rate || line->kind == LOG_KIND_INFO ? LOG_FROM_NUMBERS : LOG_FROM_STAMPS;
+    line->source = place_enum(item, "from", source_names, usual);
+    if (line->source == LOG_FROM_NUMBERS && !is_rate && place_text(item, "from") != NULL) {
+        reader_complain(d, PLACE(item, "from"),
+                        "add a group such as (?<rate>), or write TimeStamps",
                         "no group of the pattern is a throughput or a time");
     }
-    if (line->kind == LOG_KIND_SUMMARY && source == LOG_FROM_STAMPS) {
+    if (line->kind == LOG_KIND_SUMMARY && line->source == LOG_FROM_STAMPS) {
         reader_complain(d, item, "add a group such as (?<rate>) or (?<time_s>)",
                         "one line of kind Summary has no time between lines");
     }
@@ -112,67 +85,42 @@ static void read_source(struct diags *d, const struct place *item, struct log_li
 
 static void read_line(struct diags *d, const struct place *item, struct log_line_rule *line)
 {
-    *line = (struct log_line_rule){.kind = LOG_KIND_STEP};
-    if (!read_map(d, item,
-                  FIELDS("*kind", "*pattern", "unit", "scope", "skip", "each", "aggregate", "from",
-                         "role"))) {
-        return;
+    *line = (struct log_line_rule){0};
+    line->kind = place_enum(item, "kind", log_kind_names, LOG_KIND_STEP);
+    line->scope = place_enum(item, "scope", scope_names, LOG_SCOPE_REPLICA);
+    line->aggregate = place_enum(item, "aggregate", aggregate_names,
+                                 line->kind == LOG_KIND_SUMMARY ? LOG_LAST : LOG_MEAN);
+    line->text = xstrdup_or_null(read_pattern(d, item, "pattern", &line->pattern));
+    line->unit = place_enum(item, "unit", summary_unit_names, UNIT_SAMPLES);
+    line->each = place_number(item, "each", 0);
+    const int role = place_index(item, "role", role_names, ROLE_COUNT, -1);
+    for (int i = 0; i < ROLE_COUNT; i++) {
+        line->roles[i] = role < 0 ? i != ROLE_PSERVER : i == role;
     }
-    line->kind = read_enum_or(d, item, "kind", log_kind_names, LOG_KIND_STEP);
-    line->scope = read_enum_or(d, item, "scope", scope_names, LOG_SCOPE_REPLICA);
-    const int usual = line->kind == LOG_KIND_SUMMARY ? LOG_LAST : LOG_MEAN;
-    line->aggregate = read_enum_or(d, item, "aggregate", aggregate_names, usual);
-    const char *text = read_pattern(d, item, "pattern", &line->pattern);
-    line->text = text == NULL ? NULL : xstrdup(text);
-    line->unit = read_enum_or(d, item, "unit", summary_unit_names, UNIT_SAMPLES);
-    line->each = (double)read_int_or(d, item, "each", 1, INT64_C(1) << 50, 0);
     read_skip(d, item, line);
-    read_line_roles(d, item, line);
     read_source(d, item, line);
 }
 
-static void read_lines(struct diags *d, const struct place *root, struct log_rule *rule)
+struct log_rule *log_rule_read(struct diags *d, const struct place *at)
 {
-    struct place list = place_get(root, "lines");
-    if (!read_list(d, &list, LINES_MAX)) {
-        return;
+    const size_t n_before = diags_count(d);
+    struct log_rule *rule = xnew(struct log_rule);
+    struct place place = *at;
+    place.schema = log_rule_schema();
+    schema_check(d, &place);
+    rule->name = xstrdup(place_text(&place, "name"));
+    rule->format = place_enum(&place, "format", format_names, LOG_RULE_LINES);
+    (void)read_pattern(d, &place, "restart", &rule->restart);
+    (void)read_pattern(d, &place, "end", &rule->end);
+    place_items (item, &place, "lines") {
+        read_line(d, &item, vec_push(&rule->lines));
     }
-    bool has_figures = false;
-    place_each (item, &list) {
-        struct log_line_rule *line = vec_push(&rule->lines);
-        read_line(d, &item, line);
-        has_figures = has_figures || line->kind != LOG_KIND_INFO;
-    }
-    if (!has_figures && rule->format == LOG_RULE_LINES) {
-        reader_complain(d, &list, "add a line of kind Step, Epoch or Summary",
+    if (rule->lines.len > 0 && rule->format == LOG_RULE_LINES &&
+        vec_all(&rule->lines, it, it->kind == LOG_KIND_INFO)) {
+        reader_complain(d, PLACE(&place, "lines"), "add a line of kind Step, Epoch or Summary",
                         "no line has a throughput");
     }
-}
-
-/* The name goes into summaries and tables. */
-static char *read_name(struct diags *d, const struct place *root)
-{
-    const char *name = read_text_or(d, root, "name", LOG_RULE_NAME_MAX, LOG_RULE_UNNAMED);
-    if (name[0] == '\0' || name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-")] != '\0') {
-        reader_complain(d, PLACE(root, "name"), "use a-z, 0-9 and '-'", "'%s' is not a name", name);
-    }
-    return xstrdup(name);
-}
-
-struct log_rule *log_rule_read(struct diags *d, const struct place *place)
-{
-    const size_t n_before = d->list.len + d->n_dropped;
-    struct log_rule *rule = NULL;
-    if (read_map(d, place, FIELDS("name", "description", "format", "restart", "end", "*lines"))) {
-        rule = xnew(struct log_rule);
-        rule->name = read_name(d, place);
-        rule->format = read_enum_or(d, place, "format", format_names, LOG_RULE_LINES);
-        (void)read_text_or(d, place, "description", DESCRIPTION_MAX, ""); /* for people */
-        (void)read_pattern(d, place, "restart", &rule->restart);
-        (void)read_pattern(d, place, "end", &rule->end);
-        read_lines(d, place, rule);
-    }
-    if (d->list.len + d->n_dropped != n_before) {
+    if (diags_count(d) != n_before) {
         log_rule_free(rule);
         return NULL;
     }
@@ -185,7 +133,7 @@ int log_rule_load(const char *text, size_t len, struct log_rule **ret, struct di
     if (tree_parse(text, len, &TREE_LIMITS_DEFAULT, &root, diags) < 0) {
         return -EINVAL;
     }
-    struct place place = place_root(root);
+    const struct place place = place_root(root, NULL);
     struct log_rule *rule = log_rule_read(diags, &place);
     tree_free(root);
     if (rule == NULL) {

@@ -60,7 +60,6 @@ struct log_line_rule {
 /* A log is read by the lines of the rule, or as events of MLPerf (mllog.h): those have dates. */
 enum log_rule_format { LOG_RULE_LINES, LOG_RULE_MLPERF };
 
-#define LOG_RULE_NAME_MAX (SUMMARY_RULE_SIZE - 1)
 #define LOG_RULE_UNNAMED "inline"
 struct log_rule {
     char *name; /* owned; never "" */
@@ -70,11 +69,13 @@ struct log_rule {
     VEC(struct log_line_rule) lines; /* the first that matches a line decides */
 };
 
+/* The form of a rule. Static. */
+const struct node *log_rule_schema(void);
 /* Reads one document, which may have no name. 0 and an owned rule; or -EINVAL with a diagnostic for
  * every problem. */
 int log_rule_load(const char *text, size_t len, struct log_rule **ret, struct diags *diags);
-/* Reads a rule that is part of another document. NULL: it has problems. */
-struct log_rule *log_rule_read(struct diags *d, const struct place *place);
+/* Reads a rule that is part of another document. NULL: it has problems, which were noted. */
+struct log_rule *log_rule_read(struct diags *d, const struct place *at);
 void log_rule_free(struct log_rule *rule);
 
 extern const char *const log_kind_names[LOG_KIND_COUNT]; /* "Step", ... */

@@ -18,8 +18,3 @@ struct log_rule *log_shipped_load(const char *name)
     diags_done(&diags);
     return rule;
 }
-
-const char *log_shipped_suggest(const char *name)
-{
-    return embedded_suggest(log_shipped, log_shipped_count, name);
-}

@@ -12,5 +12,3 @@ extern const size_t log_shipped_count;
 
 /* Owned; NULL: no rule of this name ships. */
 struct log_rule *log_shipped_load(const char *name);
-/* The shipped name that was probably meant; NULL: none. */
-const char *log_shipped_suggest(const char *name);

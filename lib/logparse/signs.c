@@ -12,8 +12,6 @@
 
 extern const struct embedded log_signs_text[]; /* made of signs.yaml by embed.py */
 
-#define SIGNS_MAX 64
-
 static const char *const when_names[] = {"Always", "Training", "Step"};
 
 struct log_signs {
@@ -21,18 +19,15 @@ struct log_signs {
     struct log_matcher *matcher;
 };
 
-static void read_sign(struct diags *d, const struct place *item, struct log_sign *sign)
+static void read_sign(const struct place *item, struct log_sign *sign)
 {
-    *sign = (struct log_sign){0};
-    (void)read_map(d, item, FIELDS("*name", "*when", "*says", "*pattern", "*lines"));
     struct err err;
     size_t offset;
-    sign->name = xstrdup(read_text_or(d, item, "name", 64, ""));
-    sign->says = xstrdup(read_text_or(d, item, "says", 200, ""));
-    sign->when = read_enum_or(d, item, "when", when_names, LOG_SIGN_ALWAYS);
-    const char *pattern = read_text_or(d, item, "pattern", LOG_PATTERN_MAX, "");
-    const int r = log_pattern_new(pattern, &sign->pattern, &offset, &err);
-    assert(r == 0); /* tests/logparse/test_reading.c loads the file */
+    *sign = (struct log_sign){.name = xstrdup(place_text(item, "name")),
+                              .says = xstrdup(place_text(item, "says"))};
+    sign->when = place_enum(item, "when", when_names, LOG_SIGN_ALWAYS);
+    const int r = log_pattern_new(place_text(item, "pattern"), &sign->pattern, &offset, &err);
+    assert(r == 0); /* tests/logparse/test_reading.c loads the file and checks its form */
     (void)r;
 }
 
@@ -45,14 +40,10 @@ struct log_signs *log_signs_new(void)
     const int r = tree_parse(text, strlen(text), &TREE_LIMITS_DEFAULT, &root, &diags);
     assert(r == 0); /* as above */
     (void)r;
-    struct place place = place_root(root), list = place_get(&place, "signs");
-    if (read_list(&diags, &list, SIGNS_MAX)) {
-        place_each (item, &list) {
-            read_sign(&diags, &item, vec_push(&s->list));
-        }
+    const struct place place = place_root(root, NULL);
+    place_items (item, &place, "signs") {
+        read_sign(&item, vec_push(&s->list));
     }
-    assert(diags.list.len == 0);
-    diags_done(&diags);
     tree_free(root);
     s->matcher = log_matcher_new();
     return s;

@@ -98,7 +98,7 @@ bool reference_has(const struct reference_table *t, enum reference_figure figure
 
 size_t reference_find_row(const struct reference_table *t, const char *name)
 {
-    const struct reference_row *row = vec_find(&t->rows, it, str_eq(it->name, name));
+    const struct reference_row *row = vec_find(&t->rows, it, str_eq_or_null(it->name, name));
     return row == NULL ? REFERENCE_NO_ROW : (size_t)(row - t->rows.items);
 }
 
@@ -129,7 +129,6 @@ static void table_done(struct reference_table *t)
     vec_done(&t->at);
     vec_done_each(&t->rows, row_done);
     vec_done(&t->errata);
-    vec_done(&t->notes);
 }
 
 void reference_free(struct reference *r)
@@ -139,7 +138,6 @@ void reference_free(struct reference *r)
     }
     vec_done(&r->sources);
     vec_done_each(&r->tables, table_done);
-    vec_done(&r->notes);
     tree_free(r->document);
     free(r);
 }

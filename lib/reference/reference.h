@@ -13,11 +13,6 @@
 #include "doc/embedded.h"
 #include "doc/tree.h"
 
-struct reference_notes { /* a vector (base/vec.h) */
-    char **items;
-    size_t len, cap;
-};
-
 /* How a figure came into the file. */
 enum reference_quality {
     REFERENCE_TABLE,   /* printed as text */
@@ -123,7 +118,7 @@ struct reference_table {
     const char *baseline; /* what an efficiency of 100% is: "1 trainer"; NULL if not known */
     const struct node *derivation; /* what the test derives from; NULL if the table has none */
     VEC(struct reference_erratum) errata;
-    struct reference_notes notes;
+    const struct node *notes; /* a list of texts; NULL: none */
 };
 
 struct reference {
@@ -133,7 +128,7 @@ struct reference {
     struct reference_kin kin;
     VEC(struct reference_source) sources;
     VEC(struct reference_table) tables;
-    struct reference_notes notes;
+    const struct node *notes; /* a list of texts; NULL: none */
 };
 
 /* Reads one document (reference_read.c). 0 and an owned set; or -EINVAL with a
@@ -186,5 +181,3 @@ extern const size_t reference_shipped_count;
 
 /* Returns NULL if no set of this name ships. Owned. */
 struct reference *reference_shipped_load(const char *name);
-/* Returns the shipped name that was probably meant, or NULL. */
-const char *reference_shipped_suggest(const char *name);

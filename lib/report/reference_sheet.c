@@ -105,6 +105,13 @@ static void add_fact(struct sheet *s, const char *name, const char *text)
     }
 }
 
+static void put_notes(struct sheet *s, const struct node *notes)
+{
+    for (size_t i = 0; notes != NULL && i < notes->n_children; i++) {
+        sheet_line(s, NULL, "%s.", notes->children[i]->s);
+    }
+}
+
 /* "Model: ...", of the set as a whole. */
 static void put_head(struct sheet *s, const struct reference *r)
 {
@@ -113,9 +120,7 @@ static void put_head(struct sheet *s, const struct reference *r)
     add_fact(s, "Hardware: ", r->hardware);
     add_fact(s, "Clock and caches: ", r->cpu);
     add_fact(s, "Software: ", r->software);
-    vec_each (char *, note, &r->notes) {
-        sheet_line(s, NULL, "%s.", *note);
-    }
+    put_notes(s, r->notes);
 }
 
 static void add_conditions(const struct reference_table *t, struct sheet *s)
@@ -189,9 +194,7 @@ static void put_lines(struct sheet *s, const struct reference *r, const struct r
     vec_each (const struct reference_erratum, e, &t->errata) {
         reference_layout_erratum(s, t, e);
     }
-    vec_each (char *, note, &t->notes) {
-        sheet_line(s, NULL, "%s.", *note);
-    }
+    put_notes(s, t->notes);
 }
 
 void reference_layout_title(struct sheet *s, const struct reference *r, const char *before)

@@ -11,17 +11,9 @@ static struct log_rule *find_shipped(struct diags *d, const struct place *place,
     if (rule != NULL) {
         return rule;
     }
-    _cleanup_(buf_done) struct buf fix = BUF_INIT;
-    const char *meant = log_shipped_suggest(name);
-    if (meant != NULL) {
-        buf_printf(&fix, "did you mean '%s'?", meant);
-    } else {
-        buf_puts(&fix, "write a rule, {lines: [...]}, or one of");
-        for (size_t i = 0; i < log_shipped_count; i++) {
-            buf_printf(&fix, "%s %s", i == 0 ? "" : ",", log_shipped[i].name);
-        }
-    }
-    reader_complain(d, place, buf_cstr(&fix), "no log rule '%s' ships", name);
+    _cleanup_(freep) char *fix = embedded_fix(log_shipped, log_shipped_count, name,
+                                              "write a rule, {lines: [...]}, or one of ");
+    reader_complain(d, place, fix, "no log rule '%s' ships", name);
     return NULL;
 }
 

@@ -101,9 +101,8 @@ static void read_job(struct diags *d, const struct place *root, struct profile *
 
 static void read_profile(struct node *root, struct profile *p, struct diags *d)
 {
-    struct place place = place_root(root);
-    place.schema = schema_profile();
-    schema_check(d, &place, root);
+    const struct place place = place_root(root, schema_profile());
+    schema_check(d, &place);
     check_name(d, &place);
     p->name = xstrdup_or_null(place_text(&place, "name"));
     p->description = xstrdup_or_null(place_text(&place, "description"));

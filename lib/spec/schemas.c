@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "base/kept.h"
 #include "doc/embedded.h"
 #include "doc/openapi.h"
 
@@ -15,29 +14,11 @@ static struct node *parse(const char *name)
     return schema_parse(embedded_find(schema_files, schema_files_count, name)->text);
 }
 
-static const struct node *keep(struct kept *kept, struct node *(*make)(const char *),
-                               const char *name)
-{
-    struct node *known = kept_get(kept);
-    struct node *mine = known == NULL ? make(name) : NULL;
-    known = mine == NULL ? known : kept_put(kept, mine);
-    if (known != mine) {
-        tree_free(mine);
-    }
-    return known;
-}
-
-/* A log rule in it is checked by its own reader. */
+/* A log rule or a pod in it is checked by its own reader. */
 const struct node *schema_definition(void)
 {
     static struct kept kept;
-    return keep(&kept, parse, "definition");
-}
-
-const struct node *schema_log_rule(void)
-{
-    static struct kept kept;
-    return keep(&kept, parse, "log_rule");
+    return schema_keep(&kept, parse, "definition");
 }
 
 /* "definition", or "definition.properties.local": a part of it. */
@@ -90,10 +71,28 @@ static struct node *parse_whole(const char *name)
     return root;
 }
 
+const struct node *schema_document(void)
+{
+    static struct kept kept;
+    return schema_keep(&kept, parse_whole, "document");
+}
+
+const struct node *schema_pod(void)
+{
+    static struct kept kept;
+    return schema_keep(&kept, parse_whole, "pod");
+}
+
+const struct node *schema_trace(void)
+{
+    static struct kept kept;
+    return schema_keep(&kept, parse_whole, "trace");
+}
+
 const struct node *schema_profile(void)
 {
     static struct kept kept;
-    return keep(&kept, parse_whole, "profiles");
+    return schema_keep(&kept, parse_whole, "profiles");
 }
 
 struct node *schema_kinds(void)

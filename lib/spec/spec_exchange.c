@@ -17,9 +17,10 @@ bool spec_read_kind(struct reading *r, const struct place *place, bool is_native
         return false;
     }
     if (is_native) {
-        return read_enum(r->diags, place, names, n, ret);
+        *ret = schema_check_word(r->diags, place, names, n);
+        return *ret >= 0;
     }
-    if (!schema_check_text(r->diags, place)) {
+    if (!schema_check_value(r->diags, place)) {
         return false;
     }
     char *name = xstrdup(place->node->s);

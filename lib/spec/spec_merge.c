@@ -58,9 +58,9 @@ static void mark_from_local(struct node *node)
     }
 }
 
-static void complain_local(const struct node *root, const struct node *child, struct diags *diags)
+static void complain_local(struct node *root, struct node *child, struct diags *diags)
 {
-    struct place document = place_root(root);
+    struct place document = place_root(root, NULL);
     struct place place = {.up = PLACE(&document, "spec"), .key = child->key, .node = child};
     const char *meant = suggest_name(child->key, overridable, COUNT_OF(overridable));
     _cleanup_(freep) char *fix =

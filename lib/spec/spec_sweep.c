@@ -25,17 +25,7 @@ static bool read_link(struct diags *d, const struct place *place, struct value *
 static bool read_free_value(struct diags *d, const struct place *place, struct value *ret)
 {
     const struct node *node = place->node;
-    if (node->kind == NODE_FLOAT) {
-        _cleanup_(freep) char *fix = xasprintf("quote the decimal: \"%.15g\"", node->f);
-        return reader_complain(d, place, fix,
-                               "must be a whole number or a string, not a decimal number");
-    }
-    if (node->kind != NODE_INT && node->kind != NODE_STRING) {
-        return reader_complain(d, place, "write a whole number or a quoted string",
-                               "must be a whole number or a string, not %s",
-                               node_kind_to_string(node->kind));
-    }
-    if (node->kind == NODE_STRING && !schema_check_text(d, place)) {
+    if (!schema_check_value(d, place)) {
         return false;
     }
     *ret = node->kind == NODE_INT ? (struct value){.is_int = true, .i = node->i}
@@ -53,12 +43,8 @@ static bool read_value(struct diags *d, const struct place *place, const char *n
     if (builtin->max == 0) {
         return read_link(d, place, ret);
     }
-    int64_t i;
-    if (!read_int(d, place, builtin->min, builtin->max, &i)) {
-        return false;
-    }
-    *ret = (struct value){.is_int = true, .i = i};
-    return true;
+    *ret = (struct value){.is_int = true, .i = place->node->i};
+    return schema_check_int(d, place, builtin->min, builtin->max);
 }
 
 /* Built in, or declared in spec.parameters? *ret_meant: the name that its values are read as, of

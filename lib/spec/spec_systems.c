@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "doc/openapi_check.h"
 #include "spec/log_rule.h"
 #include "spec/name.h"
 #include "spec/profile.h"
@@ -26,8 +27,8 @@ static const char *read_profile(struct reading *r, const struct place *item)
         *vec_push(&names) = (*it)->name;
     }
     const char *name = NULL;
-    int known;
-    if (read_enum(r->diags, &place, names.items, names.len, &known)) {
+    const int known = schema_check_word(r->diags, &place, names.items, names.len);
+    if (known >= 0) {
         name = names.items[known];
     } else {
         const char *const(*meant)[2] =

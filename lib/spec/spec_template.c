@@ -6,47 +6,11 @@
 
 #include "base/mem.h"
 #include "base/parse.h"
+#include "doc/openapi_check.h"
+#include "spec/schemas.h"
 #include "spec/spec_internal.h"
 #include "spec/spec_load.h"
 #include "spec/spec_parts.h"
-
-#define WORD_MAX 32768
-#define ITEMS_MAX 1000
-
-/* Kubernetes takes an empty list for none. */
-static void check_words(struct diags *d, const struct place *container, const char *key)
-{
-    const struct place list = place_get(container, key);
-    const char *text;
-    if (list.node != NULL && (list.node->kind != NODE_SEQ || list.node->n_children > 0) &&
-        read_list(d, &list, ITEMS_MAX)) {
-        place_each (item, &list) {
-            (void)read_text(d, &item, WORD_MAX, &text); /* noted */
-        }
-    }
-}
-
-static void check_env(struct diags *d, const struct place *container)
-{
-    struct place list = place_get(container, "env");
-    if (list.node != NULL && list.node->kind == NODE_SEQ && list.node->n_children == 0) {
-        return; /* Kubernetes takes an empty list for none */
-    }
-    read_items (item, d, container, "env", ITEMS_MAX) {
-        struct place name_place = place_get(&item, "name");
-        const char *text;
-        if (item.node->kind != NODE_MAP || name_place.node == NULL) {
-            reader_complain(d, &item, "write {name: NAME, value: VALUE}",
-                            "an environment variable needs a name");
-            continue;
-        }
-        if (read_text(d, &name_place, WORD_MAX, &text) &&
-            (text[0] == '\0' || strchr(text, '=') != NULL)) {
-            reader_complain(d, &name_place, NULL, "'%s' is not a valid variable name", text);
-        }
-        (void)read_text(d, PLACE(&item, "value"), WORD_MAX, &text); /* noted */
-    }
-}
 
 static void check_quantity(struct diags *d, const struct place *quantities, const char *key,
                            int (*parse)(const char *, int64_t *), const char *example)
@@ -55,10 +19,11 @@ static void check_quantity(struct diags *d, const struct place *quantities, cons
     if (place.node == NULL || place.node->kind == NODE_INT || place.node->kind == NODE_FLOAT) {
         return;
     }
-    const char *text;
     int64_t value;
-    if (read_text(d, &place, 64, &text) && parse(text, &value) < 0) {
-        reader_complain(d, &place, example, "'%s' is not a Kubernetes quantity", text);
+    if (place.node->kind != NODE_STRING || parse(place.node->s, &value) < 0) {
+        reader_complain(d, &place, example, "'%s' is not a Kubernetes quantity",
+                        place.node->kind == NODE_STRING ? place.node->s
+                                                        : node_kind_to_string(place.node->kind));
     }
 }
 
@@ -68,25 +33,15 @@ void spec_check_template(struct diags *diags, const struct place *place)
     if (!place_is_good(place) || pod.node == NULL) {
         return; /* noted */
     }
-    struct place containers = place_get(&pod, "containers");
-    if (pod.node->kind != NODE_MAP || containers.node == NULL) {
-        reader_complain(diags, &containers, "add 'containers: [{name: main, image: ...}]'",
-                        "a template needs at least one container");
-        return;
-    }
-    if (!read_list(diags, &containers, ITEMS_MAX)) {
+    pod.schema = schema_pod();
+    schema_check(diags, &pod);
+    const struct place containers = place_get(&pod, "containers");
+    if (!place_is_good(&pod) || !place_is_good(&containers)) {
         return;
     }
     struct place container = place_item(&containers, 0);
-    if (container.node->kind != NODE_MAP) {
-        reader_complain(diags, &container, "write {name: main, image: ...}",
-                        "a container must be a map, not %s",
-                        node_kind_to_string(container.node->kind));
-        return;
-    }
-    check_words(diags, &container, "command");
-    check_words(diags, &container, "args");
-    check_env(diags, &container);
+    container.schema = tree_get(containers.schema, "x-first");
+    schema_check(diags, &container);
     static const char *const kinds[] = {"requests", "limits"};
     for (size_t i = 0; i < COUNT_OF(kinds); i++) {
         struct place quantities = place_get(PLACE(&container, "resources"), kinds[i]);
@@ -141,7 +96,7 @@ static struct node *read_file(const struct place *from, const struct spec_overri
 void spec_inline_templates(struct node *root, const struct spec_overrides *overrides,
                            struct diags *diags)
 {
-    const struct place document = place_root(root);
+    const struct place document = place_root(root, NULL);
     const struct place roles = place_get(PLACE(&document, "spec"), "roles");
     if (overrides->read_template == NULL || roles.node == NULL || roles.node->kind != NODE_MAP) {
         return;

@@ -6,7 +6,6 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "core/emulation_limits.h"
-#include "doc/openapi.h"
 #include "doc/openapi_check.h"
 #include "spec/profile.h"
 #include "spec/schemas.h"
@@ -107,13 +106,10 @@ int spec_load_trace(const char *text, size_t len, struct trace *ret, int64_t *re
     struct reading r = {.diags = &found, .spec = &spec};
     struct node *root = NULL;
     if (tree_parse(text, len, &TREE_LIMITS_DEFAULT, &root, &found) == 0) {
-        struct place top = place_root(root);
-        if (read_map(&found, &top, FIELDS("batchSize", "*trace"))) {
-            top.schema = schema_of_field(schema_of_field(schema_definition(), "local"), "workload");
-            schema_check(&found, &top, root);
-            read_trace(&r, PLACE(&top, "trace"));
-            batch_size = place_int(&top, "batchSize", 0);
-        }
+        const struct place top = place_root(root, schema_trace());
+        schema_check(&found, &top);
+        read_trace(&r, PLACE(&top, "trace"));
+        batch_size = place_int(&top, "batchSize", 0);
         tree_free(root);
     }
     const bool is_wrong = found.list.len > 0;

@@ -7,9 +7,7 @@
 static void check_tree(const struct node *root, const struct tree_limits *limits)
 {
     struct node *copy = tree_copy(root);
-    struct tree_size size = {0}, copied = {0};
-    tree_measure(root, &size);
-    tree_measure(copy, &copied);
+    const struct tree_size size = tree_measure(root), copied = tree_measure(copy);
     require(size.nodes <= limits->nodes && size.depth <= limits->depth);
     require(size.nodes == copied.nodes && size.bytes == copied.bytes && size.depth == copied.depth);
     _cleanup_(json_decrefp) json_t *first = tree_to_json(root), *second = tree_to_json(copy);

@@ -271,7 +271,10 @@ TEST(each_sign_is_in_its_own_lines)
         const struct node *sign = list->children[i], *lines = tree_get(sign, "lines");
         const char *name = tree_get_text(sign, "name");
         const bool is_step = str_eq(tree_get_text(sign, "when"), "Step");
+        assert_true(is_step || str_eq(tree_get_text(sign, "when"), "Always") ||
+                    str_eq(tree_get_text(sign, "when"), "Training"));
         assert_true(lines->n_children > 0);
+        assert_int_equal(sign->n_children, 5); /* these four, and says */
         for (size_t k = 0; k < lines->n_children; k++) {
             const char *line = lines->children[k]->s;
             print_message("# %s: %s\n", name, line);

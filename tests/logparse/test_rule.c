@@ -43,6 +43,45 @@ TEST(a_rule_and_its_defaults)
     log_rule_free(rule);
 }
 
+/* Each word of the form has a value of its own; an unknown one would be read as the default. */
+TEST(each_word_is_known)
+{
+    static const struct {
+        const char *path;
+        size_t offset, n;
+    } rows[] = {
+        {"kind", offsetof(struct log_line_rule, kind), LOG_KIND_COUNT},
+        {"scope", offsetof(struct log_line_rule, scope), LOG_SCOPE_JOB + 1},
+        {"aggregate", offsetof(struct log_line_rule, aggregate), LOG_MAX + 1},
+        {"from", offsetof(struct log_line_rule, source), LOG_FROM_STAMPS + 1},
+        {"unit", offsetof(struct log_line_rule, unit), SUMMARY_UNIT_COUNT},
+    };
+    const struct node *line =
+        tree_path(log_rule_schema(), "properties", "lines", "items", "properties", NULL);
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        const struct node *words = tree_path(line, rows[i].path, "enum", NULL);
+        bool seen[32] = {0};
+        assert_int_equal(words->n_children, rows[i].n);
+        for (size_t k = 0; k < rows[i].n; k++) {
+            struct diags diags = {0};
+            struct log_rule *rule;
+            const bool is_kind = i == 0;
+            _cleanup_(freep) char *text =
+                xasprintf("lines: [{%s: %s, %spattern: '(?<%s>)'}%s]", rows[i].path,
+                          words->children[k]->s, is_kind ? "" : "kind: Step, ",
+                          strcmp(words->children[k]->s, "Info") == 0 ? "loss" : "rate",
+                          is_kind ? ", {kind: Step, pattern: '(?<rate>) y'}" : "");
+            assert_int_equal(log_rule_load(text, strlen(text), &rule, &diags), 0);
+            int value;
+            memcpy(&value, (const char *)&rule->lines.items[0] + rows[i].offset, sizeof(value));
+            assert_in_range(value, 0, rows[i].n - 1);
+            assert_false(seen[value]);
+            seen[value] = true;
+            log_rule_free(rule);
+        }
+    }
+}
+
 #define HEAD "name: mine\nlines:\n"
 #define GOOD "- {kind: Step, pattern: '(?<rate>) x'}\n"
 

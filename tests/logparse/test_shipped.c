@@ -490,5 +490,7 @@ TEST(names)
         assert_non_null(strstr(log_shipped[i].text, "\ndescription: "));
     }
     assert_null(log_shipped_load("torch"));
-    assert_string_equal(log_shipped_suggest("torch-dpd"), "torch-ddp");
+    assert_string_equal(embedded_suggest(log_shipped, log_shipped_count, "torch-dpd"), "torch-ddp");
+    assert_string_equal(embedded_suggest(log_shipped, log_shipped_count, "hf"), "hf-trainer");
+    assert_null(embedded_suggest(log_shipped, log_shipped_count, "nano")); /* two begin so */
 }

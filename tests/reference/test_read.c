@@ -6,6 +6,9 @@
 #include <math.h>
 
 #include "base/buf.h"
+#include "doc/openapi.h"
+
+extern const struct embedded reference_form[];
 
 #define HEAD "name: mine\ntitle: T\nyear: 2020\nmodel: M\nsources:\n- {id: s, title: S}\ntables:\n"
 #define TABLE                                                                                      \
@@ -65,6 +68,34 @@ TEST(rows_that_are_recomputed_only)
     reference_free(r);
 }
 
+/* Each word of the form is one of the table that the reader has; another would be read as the
+ * default. */
+TEST(each_word_is_known)
+{
+    static const struct {
+        const char *path;
+        const char *const *names;
+        size_t n;
+    } rows[] = {
+        {"quality", reference_quality_names, REFERENCE_RAW + 1},
+        {"measure", reference_measure_names, REFERENCE_OTHER + 1},
+        {"scope", reference_scope_names, REFERENCE_THREAD + 1},
+        {"quantity", reference_quantity_names, REFERENCE_QUANTITY_COUNT},
+        {"errata.items.properties.figure", reference_figure_names, REFERENCE_FIGURE_COUNT},
+    };
+    struct node *form = schema_parse(reference_form[0].text);
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        _cleanup_(freep) char *path =
+            xasprintf("properties.tables.items.properties.%s.enum", rows[i].path);
+        const struct node *words = tree_at(form, path);
+        assert_int_equal(words->n_children, rows[i].n);
+        for (size_t k = 0; k < rows[i].n; k++) {
+            assert_string_equal(words->children[k]->s, rows[i].names[k]);
+        }
+    }
+    tree_free(form);
+}
+
 TEST(decimals)
 {
     assert_int_equal(reference_decimals(190.2, -1), 1);
@@ -83,7 +114,7 @@ TEST(every_problem_has_its_place)
         {HEAD TABLE "  columns: [1, 4, 2]\n" ROW "}\n",
          "tables[0].columns[2]: columns must ascend"},
         {HEAD TABLE COLUMNS ROW "}\n  - {name: a, values: [1, 2, 3]}\n",
-         "a row is named 'a' already"},
+         "tables[0].rows[1].name: duplicate 'a'"},
         {HEAD TABLE COLUMNS ROW "}\n  errata: [{row: x, what: w}]\n", "there is no row 'x'"},
         {HEAD TABLE COLUMNS ROW "}\n  errata: [{column: 3, what: w}]\n", "there is no column 3"},
         {HEAD TABLE COLUMNS "  baseline: {column: 1}\n" ROW "}\n",
@@ -95,9 +126,9 @@ TEST(every_problem_has_its_place)
         {HEAD TABLE COLUMNS "  family: Paddle\n" ROW "}\n",
          "tables[0].family: must be a list, not a string"},
         {HEAD TABLE COLUMNS ROW ", task: [1]}\n", "task[0]: "},
-        {HEAD TABLE COLUMNS ROW ", at: 2}\n", "tables[0].rows[0].at: it must be a map"},
-        {HEAD TABLE COLUMNS "  at: [1]\n" ROW "}\n", "tables[0].at: it must be a map"},
-        {HEAD TABLE COLUMNS ROW "}\n" TABLE COLUMNS ROW "}\n", "a table is named 't' already"},
+        {HEAD TABLE COLUMNS ROW ", at: 2}\n", "tables[0].rows[0].at: must be a map"},
+        {HEAD TABLE COLUMNS "  at: [1]\n" ROW "}\n", "tables[0].at: must be a map"},
+        {HEAD TABLE COLUMNS ROW "}\n" TABLE COLUMNS ROW "}\n", "tables[1].name: duplicate 't'"},
         {HEAD TABLE COLUMNS ROW "}\n  kind: x\n", "kind: unknown field 'kind'"},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {

@@ -46,5 +46,7 @@ TEST(each_is_read)
     }
     assert_true(n_figures > 700);
     assert_null(reference_shipped_load("tf-sheet"));
-    assert_string_equal(reference_shipped_suggest("tf-shet-2017"), "tf-sheet-2017");
+    assert_string_equal(
+        embedded_suggest(reference_shipped, reference_shipped_count, "tf-shet-2017"),
+        "tf-sheet-2017");
 }

@@ -11,7 +11,7 @@ static struct log_rule *read_log(const char *text, struct buf *said)
     struct node *root = NULL;
     struct log_rule *rule = NULL;
     if (tree_parse(text, strlen(text), &limits, &root, &diags) == 0) {
-        struct place place = place_root(root);
+        struct place place = place_root(root, NULL);
         rule = log_rule_of_system(&diags, &place);
         tree_free(root);
     }
