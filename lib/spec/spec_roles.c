@@ -154,17 +154,8 @@ static void refuse_template_from(struct reading *r, const struct place *role)
 void spec_read_roles(struct reading *r)
 {
     struct place place = place_get(&r->at, "roles");
-    struct place worker = place_get(&place, "worker"); /* in a trainer's place: one mistake */
-    const bool needs_trainer =
-        !r->is_exchange_wrong && (worker.node == NULL || spec_exchanges(r, EXCHANGE_ALL_REDUCE)) &&
-        (spec_exchanges(r, EXCHANGE_PSERVER) || spec_exchanges(r, EXCHANGE_NONE));
-    struct place trainer = place_get(&place, "trainer");
     if (!place_is_good(&place)) {
         return;
-    }
-    if (needs_trainer && trainer.node == NULL && !place.node->has_wrong) {
-        reader_complain(r->diags, &trainer, "add 'trainer: ...'",
-                        "required field 'trainer' is missing");
     }
     struct place launcher = place_get(&place, "launcher");
     if (launcher.node != NULL && !r->spec->roles[ROLE_LAUNCHER].present) {
