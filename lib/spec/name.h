@@ -4,8 +4,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "doc/reader.h"
-
 /* ^[a-z]([-a-z0-9]{0,30}[a-z0-9])?$: benchmarks, systems and profiles. These names become parts of
  * pod names and labels. */
 #define OBJECT_NAME_MAX 32
@@ -17,6 +15,3 @@ bool sweep_name_is_valid(const char *text);
 /* ^[A-Za-z0-9]([-A-Za-z0-9._]{0,61}[A-Za-z0-9])?$: models, data sets and exchanges of foreign
  * systems. */
 bool free_name_is_valid(const char *text);
-
-/* Reads an object's name; reports one that is not valid. NULL: absent or not valid. Borrowed. */
-const char *object_name_read(struct diags *d, const struct place *place);

@@ -90,6 +90,12 @@ static struct node *parse_whole(const char *name)
     return root;
 }
 
+const struct node *schema_document(void)
+{
+    static struct kept kept;
+    return keep(&kept, parse_whole, "document");
+}
+
 const struct node *schema_profile(void)
 {
     static struct kept kept;

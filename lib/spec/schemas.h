@@ -4,7 +4,8 @@
 #include "doc/tree.h"
 
 /* For schema_check. Static. */
-const struct node *schema_definition(void); /* of the field `spec` of a Benchmark */
+const struct node *schema_document(void);   /* of a file with a Benchmark */
+const struct node *schema_definition(void); /* of its field `spec` */
 const struct node *schema_profile(void);    /* of a profile.yaml */
 const struct node *schema_log_rule(void);   /* what x-explain names */
 /* Both kinds as people read them: the List of CustomResourceDefinitions, with the other schemas in

@@ -3,7 +3,6 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "spec/name.h"
 #include "doc/openapi_check.h"
 #include "spec/spec_internal.h"
 

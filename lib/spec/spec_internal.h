@@ -35,9 +35,7 @@ void spec_inline_templates(struct node *root, const struct spec_overrides *overr
                            struct diags *diags);
 /* spec_keep_systems.c: only the systems of "a,b", and the roles and sweep names that these use. */
 void spec_keep_systems(struct node *root, const char *names, struct diags *diags);
-/* spec_read.c: the place of `spec`, with its schema. */
-struct place spec_place(const struct place *document);
-/* The whole document. */
+/* spec_read.c: the whole document. */
 void spec_read(struct node *root, const struct spec_overrides *overrides, struct spec *spec,
                struct diags *diags);
 /* spec_launch.c: image, command, args, env, roles and patches of one system. */

@@ -11,7 +11,6 @@
 #include "base/str.h"
 #include "core/metric_set.h"
 #include "doc/openapi_check.h"
-#include "spec/name.h"
 #include "spec/schemas.h"
 #include "spec/spec_internal.h"
 #include "spec/spec_load.h"
@@ -20,18 +19,6 @@
 #define EFFICIENCY_BOUND_MAX 10 /* beyond what any baseline makes of it */
 
 static const char *const models[] = {"vgg16-fluid-fc512"};
-
-static void read_metadata(struct diags *d, const struct place *root, struct spec *spec)
-{
-    /* What a person may write, and what an API server adds. */
-    struct place place = place_get(root, "metadata");
-    if (read_map(d, &place,
-                 FIELDS("*name", "namespace", "labels", "annotations", "uid", "resourceVersion",
-                        "generation", "creationTimestamp", "managedFields"))) {
-        const char *name = object_name_read(d, PLACE(&place, "name"));
-        spec->name = xstrdup_or_null(name);
-    }
-}
 
 static void read_dataset(struct reading *r, const struct place *workload, struct workload *w)
 {
@@ -305,46 +292,18 @@ static void read_policies(struct reading *r)
     r->spec->addressing = place_enum(&r->at, "addressing", addressing_names, ADDRESSING_AUTO);
 }
 
-/* A field that has one possible value. */
-static void check_constant(struct diags *d, const struct place *root, const char *key,
-                           const char *value)
-{
-    int known;
-    (void)read_enum(d, PLACE(root, key), &value, 1, &known); /* noted */
-}
-
-struct place spec_place(const struct place *document)
-{
-    struct place place = place_get(document, "spec");
-    place.schema = schema_definition();
-    return place;
-}
-
-/* Notes and marks what has not the form of the schema. */
-static void check_form(struct node *root, struct diags *diags)
-{
-    const struct place document = place_root(root), spec = spec_place(&document);
-    if (spec.node != NULL) {
-        schema_check(diags, &spec, tree_get(root, "spec"));
-    }
-}
-
 void spec_read(struct node *root, const struct spec_overrides *overrides, struct spec *spec,
                struct diags *diags)
 {
     struct place document = place_root(root);
-    if (!read_map(diags, &document, FIELDS("*apiVersion", "*kind", "*metadata", "*spec"))) {
-        return;
-    }
-    check_constant(diags, &document, "apiVersion", "benchd.io/v1alpha1");
-    check_constant(diags, &document, "kind", "Benchmark");
-    read_metadata(diags, &document, spec);
+    document.schema = schema_document();
+    schema_check(diags, &document, root);
     struct reading r = {.diags = diags,
-                        .at = spec_place(&document),
+                        .at = place_get(&document, "spec"),
                         .spec = spec,
                         .profiles = overrides->profiles,
                         .is_new = overrides->is_new || overrides->profiles != NULL};
-    check_form(root, diags);
+    spec->name = xstrdup_or_null(place_text(PLACE(&document, "metadata"), "name"));
     if (!place_is_good(&r.at)) {
         return;
     }

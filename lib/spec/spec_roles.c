@@ -4,7 +4,6 @@
 #include "base/str.h"
 #include "spec/matrix.h"
 #include "spec/job_template.h"
-#include "spec/name.h"
 #include "spec/spec_internal.h"
 #include "spec/spec_parts.h"
 #include "spec/system_template.h"

@@ -3,7 +3,6 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "spec/log_rule.h"
-#include "spec/name.h"
 #include "spec/profile.h"
 #include "spec/spec_internal.h"
 
