@@ -6,12 +6,6 @@
 #include "spec/profile.h"
 #include "spec/spec_internal.h"
 
-/* Names of frameworks, and the profiles that run them. */
-static const char *const frameworks[][2] = {{"pytorch", "torchrun"},     {"torch", "torchrun"},
-                                            {"ddp", "torchrun"},         {"mpi", "open-mpi"},
-                                            {"tensorflow", "tf-config"}, {"keras", "tf-config"},
-                                            {"paddle", "paddle-fleet"}};
-
 /* The profile's name; noted when there is no such profile. NULL: absent or wrong. */
 static const char *read_profile(struct reading *r, const struct place *item)
 {
@@ -28,13 +22,6 @@ static const char *read_profile(struct reading *r, const struct place *item)
     int known;
     if (read_enum(r->diags, &place, names.items, names.len, &known)) {
         name = names.items[known];
-    } else {
-        const char *const(*meant)[2] =
-            array_find(frameworks, COUNT_OF(frameworks), it, str_eq((*it)[0], place.node->s));
-        if (meant != NULL && r->diags->list.len > 0) {
-            _cleanup_(freep) char *fix = xasprintf("write 'profile: %s'", (*meant)[1]);
-            diag_set_fix(&r->diags->list.items[r->diags->list.len - 1], fix);
-        }
     }
     vec_done(&names);
     return name;
