@@ -72,10 +72,6 @@ static void read_roles(struct diags *d, const struct place *root, struct profile
         }
         spec_read_words(&place, "command", &p->commands[role]);
         p->entrypoints[role] = read_entrypoint(d, &place);
-        if ((tree_get(place.node, "command") == NULL) == (p->entrypoints[role] == NULL)) {
-            reader_complain(d, &place, "write a command, or an entrypoint",
-                            "a role has exactly one of command and entrypoint");
-        }
     }
     if (p->exchanges[EXCHANGE_PSERVER] && p->commands[ROLE_PSERVER].words.len == 0) {
         reader_complain(d, &roles, "add roles.pserver, or remove PServer from exchanges",

@@ -210,23 +210,14 @@ void spec_read_sweep(struct reading *r)
     if (!place_is_good(&place)) {
         return;
     }
-    size_t n_kinds = 0;
-    for (size_t i = 0; i < COUNT_OF(sweep_kind_names); i++) {
-        struct place kind = place_get(&place, sweep_kind_names[i]);
-        if (kind.node != NULL && ++n_kinds == 1) {
-            r->spec->sweep.kind = (enum sweep_kind)i;
-            if (i == SWEEP_POINTS) {
-                read_points(r, &place);
-            } else {
-                read_axes(r, &kind);
-            }
-        }
-    }
-    if (n_kinds != 1) {
-        reader_complain_key(r->diags, &place,
-                            n_kinds == 0 ? "for example, add 'grid: {batch_size: [16, 32]}'"
-                                         : "keep one of them and remove the others",
-                            "exactly one of grid, zip and points is required, got %zu", n_kinds);
+    const struct place points = place_get(&place, "points"), zip = place_get(&place, "zip");
+    r->spec->sweep.kind = points.node != NULL ? SWEEP_POINTS
+                          : zip.node != NULL  ? SWEEP_ZIP
+                                              : SWEEP_GRID;
+    if (points.node != NULL) {
+        read_points(r, &place);
+    } else {
+        read_axes(r, zip.node != NULL ? &zip : PLACE(&place, "grid"));
     }
     place_items (item, &place, "exclude") {
         struct params *exclude = vec_push(&r->spec->sweep.exclude);
