@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "doc/tree.h"
 #include "base/whole_file.h"
 #include "ctl/definition/definition.h"
 #include "ctl/definition/init_file.h"
@@ -79,7 +80,7 @@ static int find_profile(const struct manifest *p, const struct profile **ret, st
                        "%s has no apiVersion and kind, as a manifest of Kubernetes has", p->path);
     }
     vec_each (struct profile *, it, &p->profiles->list) {
-        const struct node *job = (*it)->job;
+        const struct node *job = tree_get((*it)->root, "job");
         if (job != NULL && is_of(job, api_version, kind)) {
             *ret = *it;
             return 0;
@@ -98,7 +99,7 @@ static int find_profile(const struct manifest *p, const struct profile **ret, st
 /* How many workers it has, by the first field that gets their number. */
 static int64_t count_workers(const struct profile *profile, const json_t *object)
 {
-    const struct node *set = tree_get(profile->job, "set");
+    const struct node *set = tree_path(profile->root, "job", "set", NULL);
     int64_t n = 0;
     for (size_t i = 0; set != NULL && i < set->n_children && n == 0; i++) {
         const char *path = tree_get_text(set->children[i], "path");

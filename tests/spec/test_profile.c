@@ -54,8 +54,8 @@ TEST(reads_every_field)
     assert_string_equal(p->install, "script/bench peers install torch");
     assert_string_equal(p->requirements, "requirements.txt");
     assert_int_equal(p->models.words.len, 1);
-    assert_int_equal(p->packages.len, 2);
-    assert_string_equal(p->packages.items[0], "torch==2.15.0");
+    assert_int_equal(p->packages.words.len, 2);
+    assert_string_equal(p->packages.words.items[0], "torch==2.15.0");
     assert_true(p->datasets[DATASET_SYNTHETIC] && p->datasets[DATASET_IDX]);
     assert_false(p->datasets[DATASET_CIFAR10] || p->exchanges[EXCHANGE_PSERVER]);
     assert_true(p->exchanges[EXCHANGE_NONE]);
@@ -302,7 +302,7 @@ TEST(shipped_profiles_are_good)
         _cleanup_(freep) char *pins_path =
             xasprintf("benchmarks/profiles/%s/%s", names[i], profile->requirements);
         _cleanup_(freep) char *pins = golden_read(pins_path);
-        vec_each (char *, package, &profile->packages) {
+        vec_each (char *, package, &profile->packages.words) {
             _cleanup_(freep) char *line = xasprintf("\n%s\n", *package);
             for (char *c = strchr(line, '-'); c != NULL && c < strstr(line, "=="); c++) {
                 *c = *c == '-' ? '_' : *c; /* pip freeze writes names so */
