@@ -58,6 +58,8 @@ bool spec_exchanges(const struct reading *r, enum exchange_kind kind);
 /* What is absent stays as it is. False: it is there and wrong (noted). */
 bool spec_read_exchange(struct reading *r, const struct place *place, bool is_native,
                         struct exchange *exchange);
+/* What only benchworker knows of the exchange of a system. */
+void spec_check_exchange(struct reading *r, const struct place *item, struct system *system);
 /* The modes together with the numbers of steps and emulated trainers. */
 void spec_check_modes(struct reading *r);
 /* spec_systems.c, after the workload: a system without an exchange has the workload's. */

@@ -188,7 +188,7 @@ TEST(a_definition_asks_what_the_profile_has)
          "f.yaml:7:27: error: spec.systems[1].profile: profile 'torch' does not support "
          "exchange PServer; it trains on a single node only"},
         {"bf16 without servers", "torch", SINGLE, "exchange: {kind: None, wire: Bf16}",
-         "spec.workload.exchange.wire: wire Bf16: only benchworker's parameter servers send it"},
+         "spec.workload.exchange.wire: wire Bf16: only benchworker's parameter servers have it"},
         {"data", "torch", SINGLE, SINGLE ", dataset: {kind: Cifar10, path: /d}",
          "profile 'torch' does not support dataset Cifar10"},
     };

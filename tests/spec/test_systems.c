@@ -461,7 +461,8 @@ static const struct {
      "{model: vgg16-fluid-fc512, batchSize: 1, exchange: {kind: PServer, wire: Bf16}}",
      "{grid: {trainers: [1]}}",
      "{pserver: {replicas: {value: 1}}, trainer: {replicas: {from: trainers}}}",
-     "5:49: error: spec.systems[1]: wire: only benchworker's parameter servers have it, and system "
+     "5:49: error: spec.systems[1]: wire Bf16: only benchworker's parameter servers have it, and "
+     "system "
      "'mine' has profile 'other'",
      "give the system an exchange of its own, without it"},
     {"[{name: ours, profile: benchworker}, {name: mine, profile: other, exchange: {kind: PServer, "
@@ -479,7 +480,7 @@ static const struct {
     {"[{name: ours, profile: benchworker, exchange: {kind: AllReduce, wire: Bf16}}]",
      "{model: vgg16-fluid-fc512, batchSize: 1}", NULL, NULL,
      "5:82: error: spec.systems[0].exchange.wire: wire Bf16: only benchworker's parameter servers "
-     "send it",
+     "have it",
      "leave wire out, or write kind: PServer"},
     {"[{name: ours, profile: benchworker}]",
      "{model: vgg16-fluid-fc512, batchSize: 1, exchange: {kind: AllReduce, wire: Bf16}}", NULL,
@@ -488,7 +489,8 @@ static const struct {
     {"[{name: mine, profile: other, exchange: {kind: PServer, wire: Bf16}}]", NULL,
      "{grid: {trainers: [1]}}",
      "{pserver: {replicas: {value: 1}}, trainer: {replicas: {from: trainers}}}",
-     "5:74: error: spec.systems[0].exchange.wire: wire: only benchworker's parameter servers have "
+     "5:74: error: spec.systems[0].exchange.wire: wire Bf16: only benchworker's parameter servers "
+     "have "
      "it, and system 'mine' has profile 'other'",
      "leave it out"},
     /* Nor do others exchange as its trainers do. */
@@ -496,21 +498,21 @@ static const struct {
      "{model: vgg16-fluid-fc512, batchSize: 1, exchange: {kind: PServer, localSteps: 2}}",
      "{grid: {trainers: [1]}}",
      "{pserver: {replicas: {value: 1}}, trainer: {replicas: {from: trainers}}}",
-     "5:49: error: spec.systems[1]: only benchworker's trainers and parameter servers exchange by "
-     "'Sync localSteps=2', and system 'mine' has profile 'other'",
-     "give the system an exchange of its own, with the mode of its program"},
+     "5:49: error: spec.systems[1]: localSteps: only benchworker's trainers with parameter servers "
+     "know it, and system 'mine' has profile 'other'",
+     "give the system an exchange of its own, without it"},
     {"[{name: ours, profile: benchworker, exchange: {kind: AllReduce, localSteps: 2}}]",
      "{model: vgg16-fluid-fc512, batchSize: 1}", NULL, NULL,
-     "5:76: error: spec.systems[0].exchange.localSteps: localSteps: only benchworker's trainers "
+     "5:88: error: spec.systems[0].exchange.localSteps: localSteps: only benchworker's trainers "
      "with parameter servers know it",
-     "leave it out, or write kind: PServer"},
+     "leave localSteps out, or write kind: PServer"},
     /* The same holds for the way that only benchworker's replicas choose. */
     {"[{name: ours, profile: benchworker}, {name: mine, profile: torchrun, command: [a]}]",
      "{model: vgg16-fluid-fc512, batchSize: 1, exchange: {kind: AllReduce, transport: Tcp}}",
      "{grid: {workers: [1]}}", "{worker: {replicas: {from: workers}}}",
-     "5:49: error: spec.systems[1]: transport Tcp: only benchworker's replicas choose one, and "
-     "system 'mine' has profile 'torchrun'",
-     "give the system an exchange of its own, without transport"},
+     "5:49: error: spec.systems[1]: transport Tcp: only benchworker's workers, trainers and "
+     "parameter servers choose it, and system 'mine' has profile 'torchrun'",
+     "give the system an exchange of its own, without it"},
     {"[{name: ours, profile: benchworker, exchange: {kind: PServer, transport: Nccl}}]",
      "{model: vgg16-fluid-fc512, batchSize: 1}", NULL, NULL,
      "5:85: error: spec.systems[0].exchange.transport: transport Nccl: only benchworker's workers "
@@ -519,7 +521,7 @@ static const struct {
     {"[{name: ours, profile: benchworker, exchange: {kind: None, transport: Tcp}}]",
      "{model: vgg16-fluid-fc512, batchSize: 1}", NULL, NULL,
      "5:82: error: spec.systems[0].exchange.transport: transport Tcp: only benchworker's workers, "
-     "or trainers with parameter servers, choose it",
+     "trainers and parameter servers choose it",
      "leave transport out, or write kind: PServer or AllReduce"},
     {"[{name: ours, profile: benchworker, exchange: {kind: AllReduce, transport: Rdma}}]",
      "{model: vgg16-fluid-fc512, batchSize: 1}", "{grid: {workers: [1]}}",
