@@ -171,19 +171,17 @@ static void put_definition(struct buf *out, const struct manifest *p, const stru
         "#   kubectl apply -n benchd -f manifests/jobs/%s.yaml   lets benchd make them\n"
         "#   benchctl run FILE                                   measures all points\n"
         "apiVersion: benchd.io/v1alpha1\nkind: Benchmark\nmetadata:\n  name: %s\nspec:\n"
-        "  systems:  # each is a row of the table\n  - name: %s\n"
+        "  systems:  # %s\n  - name: %s\n"
         "    profile: %s  # which fields have the number of workers, and where its pods are\n"
-        "    # which lines of the log are figures: a rule that ships, or one of your own\n"
-        "    log: torch-ddp\n    job:\n"
+        "    # %s\n    log: torch-ddp\n    job:\n"
         "      # values that the object gets at each point, such as\n"
         "      # set: [{path: /spec/..., from: batch_size}]\n"
         "      template:\n        ",
-        p->path, profile->name, name, name, profile->name);
+        p->path, profile->name, name, init_comment("systems"), name, profile->name,
+        init_comment("systems.log"));
     put_value(out, object, 8);
-    buf_printf(out,
-               "  workload:\n    model: %s  # a name for the tables\n"
-               "    exchange: {kind: AllReduce}\n",
-               name);
+    buf_printf(out, "  workload:\n    model: %s  # %s\n    exchange: {kind: AllReduce}\n", name,
+               init_comment("workload.model"));
     init_put_no_batch(out, "worker");
     put_sweep(out, count_workers(profile, object));
     buf_puts(out, "  roles:\n    worker: {replicas: {from: workers}");
@@ -194,7 +192,7 @@ static void put_definition(struct buf *out, const struct manifest *p, const stru
     } else if (gpus != NULL) {
         buf_printf(out, ", devices: {value: %lld}", (long long)json_integer_value(gpus));
     }
-    buf_puts(out, "}\n  repeats: {min: 3}  # trials of each point; an interval needs three\n");
+    buf_printf(out, "}\n  repeats: {min: 3}  # %s\n", init_comment("repeats.min"));
 }
 
 /* -EINVAL if no profile is for an object of its kind. */
