@@ -279,17 +279,12 @@ static void check_swept(struct reading *r, const struct place *where)
 
 static void check_wheres(struct reading *r)
 {
-    struct place where = place_get(PLACE(&r->at, "baseline"), "where");
-    check_swept(r, &where);
-    struct place lists[] = {place_get(&r->at, "thresholds"),
-                            place_get(PLACE(&r->at, "sweep"), "exclude")};
-    for (size_t k = 0; k < COUNT_OF(lists); k++) {
-        if (lists[k].node == NULL || lists[k].node->kind != NODE_SEQ) {
-            continue;
-        }
-        place_each (item, &lists[k]) {
-            check_swept(r, k == 0 ? PLACE(&item, "where") : &item);
-        }
+    check_swept(r, PLACE(PLACE(&r->at, "baseline"), "where"));
+    place_items (item, &r->at, "thresholds") {
+        check_swept(r, PLACE(&item, "where"));
+    }
+    place_items (exclude, PLACE(&r->at, "sweep"), "exclude") {
+        check_swept(r, &exclude);
     }
 }
 
@@ -300,33 +295,20 @@ static bool can_set(const struct role_spec *role, const char *path, struct err *
     return template == NULL || json_pointer_set_new(template, path, json_integer(0), err) == 0;
 }
 
-/* The item of a list of texts that reads so; there is one. */
-static struct place find_item(const struct place *list, const char *text)
+static void check_target(struct reading *r, const struct place *place)
 {
-    size_t i = 0;
-    while (list->node->children[i]->kind != NODE_STRING ||
-           !str_eq(list->node->children[i]->s, text)) {
-        i++;
-    }
-    return place_item(list, i);
-}
-
-static void check_target(struct reading *r, const struct place *place,
-                         const struct parameter_target *target)
-{
-    struct place paths = place_get(place, "paths");
+    bool roles[ROLE_COUNT] = {0};
+    place_flags(place, "roles", role_names, ROLE_COUNT, roles);
     for (int role = 0; role < ROLE_COUNT; role++) {
         const struct role_spec *spec = &r->spec->roles[role];
         const char *name = role_to_string((enum role)role);
-        if (target->roles[role] && !spec->present) {
-            struct place roles = place_get(place, "roles");
+        if (roles[role] && !spec->present) {
             _cleanup_(freep) char *fix = xasprintf("add roles.%s, or remove the role here", name);
-            reader_complain(r->diags, &roles, fix, "roles.%s does not exist", name);
+            reader_complain(r->diags, PLACE(place, "roles"), fix, "roles.%s does not exist", name);
         }
-        for (size_t i = 0; target->roles[role] && i < target->paths.len; i++) {
+        place_items (path, place, "paths") {
             struct err err;
-            if (!can_set(spec, target->paths.items[i], &err)) {
-                struct place path = find_item(&paths, target->paths.items[i]);
+            if (roles[role] && place_is_good(&path) && !can_set(spec, path.node->s, &err)) {
                 reader_complain(r->diags, &path, "use a path that the template has",
                                 "the template of %s has no such path: %s", name, err.msg);
                 return; /* the other role's is most likely the same */
@@ -337,23 +319,9 @@ static void check_target(struct reading *r, const struct place *place,
 
 static void check_targets(struct reading *r)
 {
-    struct place list = place_get(&r->at, "parameters");
-    if (list.node == NULL || list.node->kind != NODE_SEQ) {
-        return;
-    }
-    size_t n_read = 0; /* the parameters that could be read, in the order of the list */
-    place_each (item, &list) {
-        struct place targets = place_get(&item, "targets");
-        const char *name = tree_get_text(item.node, "name");
-        const struct parameter *parameter =
-            name == NULL ? NULL : spec_find_parameter(r->spec, name);
-        if (n_read == r->spec->parameters.len || parameter != &r->spec->parameters.items[n_read]) {
-            continue; /* not read, or a name for the second time: noted */
-        }
-        n_read++;
-        for (size_t k = 0; k < parameter->targets.len; k++) {
-            struct place target = place_item(&targets, k);
-            check_target(r, &target, &parameter->targets.items[k]);
+    place_items (parameter, &r->at, "parameters") {
+        place_items (target, &parameter, "targets") {
+            check_target(r, &target);
         }
     }
 }

@@ -10,10 +10,11 @@
 #include "base/parse.h"
 #include "base/str.h"
 #include "base/texts.h"
+#include "doc/openapi.h"
+#include "doc/openapi_check.h"
+#include "spec/schemas.h"
 #include "spec/spec_load.h"
 #include "spec/spec_internal.h"
-
-static const char *const overridable[] = {"workload", "sweep", "measure", "repeats"};
 
 static bool has_other_kind(const struct node *a, const struct node *b)
 {
@@ -58,41 +59,27 @@ static void mark_from_local(struct node *node)
     }
 }
 
-static void complain_local(const struct node *root, const struct node *child, struct diags *diags)
-{
-    struct place document = place_root(root);
-    struct place place = {.up = PLACE(&document, "spec"), .key = child->key, .node = child};
-    const char *meant = suggest_name(child->key, overridable, COUNT_OF(overridable));
-    _cleanup_(freep) char *fix =
-        meant != NULL ? xasprintf("did you mean '%s'?", meant)
-                      : xstrdup("remove it; local takes only workload, sweep, measure and repeats");
-    reader_complain_key(diags, &place, fix, "'%s' is not a field that local can override",
-                        child->key);
-}
-
 void spec_merge_local(struct node *root, struct diags *diags)
 {
-    struct node *spec = tree_get(root, "spec");
+    struct place document = place_root(root);
+    document.schema = schema_document();
+    const struct place spec_place = place_get(&document, "spec"),
+                       place = place_get(&spec_place, "local");
+    struct node *spec = tree_get(root, "spec"), *own = tree_get(spec, "local");
+    if (own == NULL) {
+        return;
+    }
+    schema_check(diags, &place, own);
     struct node *local = tree_take(spec, "local");
-    if (local == NULL) {
-        return;
-    }
     mark_from_local(local);
-    if (local->kind != NODE_MAP) {
-        diags_add(diags, local->mark, "spec.local", "write its fields as a map: {name: value, ...}",
-                  "must be a map, not %s", node_kind_to_string(local->kind));
-        tree_free(local);
-        return;
-    }
     while (local->n_children > 0) {
         struct node *child = tree_take_at(local, 0);
-        if (str_index(child->key, overridable, COUNT_OF(overridable)) < 0) {
-            complain_local(root, child, diags);
-            tree_free(child);
-        } else if (str_eq(child->key, "sweep")) {
+        _cleanup_(freep) char *name = xstrdup_or_null(child->key);
+        if (name == NULL || schema_of_field(place.schema, name) == NULL) {
+            tree_free(child); /* noted */
+        } else if (str_eq(name, "sweep")) {
             merge_sweep_take(spec, child);
         } else {
-            _cleanup_(freep) char *name = xstrdup(child->key);
             merge_take(spec, name, child);
         }
     }
