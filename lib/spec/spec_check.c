@@ -63,18 +63,13 @@ static void check_from(struct reading *r, enum role role)
  * was reported. */
 static bool may_take(struct reading *r, enum role role, const char *name)
 {
-    struct place place = place_get(PLACE(&r->at, "roles"), role_to_string(role));
-    if (place.node == NULL) {
-        return false;
-    }
-    struct place replicas = place_get(&place, "replicas");
-    const struct node *from = tree_get(replicas.node, "from");
-    const struct node *value = tree_get(replicas.node, "value");
-    if ((from == NULL) == (value == NULL)) {
-        return true;
-    }
-    return from != NULL && (from->kind != NODE_STRING || str_eq(from->s, name) ||
-                            !counts_replicas(from->s) || !is_swept_in(r, from->s));
+    const struct place roles = place_get(&r->at, "roles"),
+                       place = place_get(&roles, role_to_string(role)),
+                       replicas = place_get(&place, "replicas");
+    const char *from = tree_get_text(replicas.node, "from");
+    return place.node != NULL && (place.node->has_wrong ||
+                                  (from != NULL && (str_eq(from, name) || !counts_replicas(from) ||
+                                                    !is_swept_in(r, from))));
 }
 
 /* What the exchanges of all systems need of a role: the most of it. */

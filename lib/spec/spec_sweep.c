@@ -249,3 +249,28 @@ const struct node *spec_swept_names(const struct reading *r)
     }
     return names == NULL || names->kind != NODE_MAP ? NULL : names;
 }
+
+struct node *spec_list_points(struct node *sweep)
+{
+    struct node *zip = tree_get(sweep, "zip"), *points = tree_get(sweep, "points");
+    if (zip == NULL) {
+        return points != NULL && points->kind == NODE_SEQ && points->n_children > 0 ? points : NULL;
+    }
+    const size_t n =
+        zip->kind == NODE_MAP && zip->n_children > 0 ? zip->children[0]->n_children : 0;
+    if (n == 0 || array_any(zip->children, zip->n_children, it,
+                            (*it)->kind != NODE_SEQ || (*it)->n_children != n)) {
+        return NULL;
+    }
+    points = tree_new(NODE_SEQ);
+    for (size_t i = 0; i < n; i++) {
+        struct node *point = tree_new(NODE_MAP);
+        for (size_t k = 0; k < zip->n_children; k++) {
+            tree_set_take(point, zip->children[k]->key, tree_copy(zip->children[k]->children[i]));
+        }
+        tree_append_take(points, point);
+    }
+    tree_remove(sweep, "zip");
+    tree_set_take(sweep, "points", points);
+    return points;
+}
