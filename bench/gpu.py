@@ -188,7 +188,7 @@ class Gpu:
         addrs = exchange.own_addresses(2)
         env = {**{key: value for key, value in os.environ.items() if not key.startswith("BENCHD_")}, **{it["name"]: it["value"] for it in self.env}}
         with exchange.secret() as (_, key):
-            common = ["--run", "gpu", "--workers", 2, "--secret-file", key, "--worker-addrs", ",".join(addrs), "--transport", "Nccl",
+            common = ["--run", "gpu", "--workers", 2, "--secret-file", key, "--worker-addrs", ",".join(addrs), "--transport", "NCCL",
                       "--batch-size", 4, "--steps", 1000000]
             argvs = [[os.environ["BENCHWORKER"], "worker", "--index", i, "--listen", addr, *common] for i, addr in enumerate(addrs)]
             with exchange.started(argvs, env=env) as processes:
@@ -253,7 +253,7 @@ class Gpu:
 
     def transports(self, limit_s):
         systems = [{"name": name.lower(), "profile": "benchworker", "exchange": {"kind": "AllReduce", "transport": name}, "env": self.env}
-                   for name in ("Nccl", "Tcp")]
+                   for name in ("NCCL", "TCP")]
         systems += [] if self.lacks_pytorch else [self.ranks()]
         tables = self.measure(definition("gpu-transports", systems, {"workers": [2], "batch_size": [4 if self.args.quick else 64]}, "worker", self.steps,
                                          self.repeats, model="vgg16-fluid-fc512", threads=1, exchange={"kind": "AllReduce"}), limit_s)
@@ -266,7 +266,7 @@ class Gpu:
             for precision in PRECISIONS:
                 systems, grid = [self.torch(f"--precision={precision}")], {"batch_size": [batch], "trainers": [1]}
                 what = definition(f"gpu-{model}-{precision}", systems, grid, "trainer", min(steps, self.steps * 10), min(self.repeats, 2),
-                                  model=model, exchange={"kind": "None"}, flops={"perSample": flops}, precision=precision)
+                                  model=model, exchange={"kind": "None"}, flops={"perSample": flops}, precision=precision.upper())
                 tables.append(self.measure(what, limit_s / len(NETWORKS) / len(PRECISIONS)))
                 rows.append(f"| {model} | {precision} | {batch} | " + " | ".join(self.shares(precision)) + " |\n")
         return "| model | precision | batch | samples/s | J/sample | MFU, % | of the measured product, % |\n|---|---|---|---|---|---|---|\n" + \

@@ -60,7 +60,7 @@ static struct run_def *load(const char *path, const char *run, const char *uid)
     return def;
 }
 
-/* Attempt 0 of trial 0 of point 0, by Dns. */
+/* Attempt 0 of trial 0 of point 0, by DNS. */
 static int make_requests(struct loop *l, const struct run_def *def, const char *ns)
 {
     int r = 0;

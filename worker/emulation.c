@@ -150,7 +150,7 @@ struct arena_params {
     uint32_t n_steps;     /* warm-up included */
     struct slices slices; /* is_ring: ring_slices, with the ranks as servers */
     enum exchange_wire wire;
-    bool is_ring; /* of workers, in Fp32; the n_trainers are its ranks */
+    bool is_ring; /* of workers, in FP32; the n_trainers are its ranks */
 };
 
 struct head {

@@ -71,12 +71,12 @@ static const struct variable {
      TRAINING, NUMBER_AT(warmup_steps, 0, 1000000000, "2")},
     {"STEPS", {"steps", 0, "N", "Measured steps after the barrier (default 10)"},
      TRAINING, NUMBER_AT(steps, 1, 1000000000, "10")},
-    {"WIRE", {"wire", 0, "FORMAT", "With servers: numbers on the network, Fp32 or Bf16 (default Fp32)"},
-     ALL, TEXT_AT(wire_name, "Fp32")},
+    {"WIRE", {"wire", 0, "FORMAT", "With servers: numbers on the network, FP32 or BF16 (default FP32)"},
+     ALL, TEXT_AT(wire_name, "FP32")},
     {"MODE", {"mode", 0, "MODE", "With servers: when to exchange, Sync, Async, or 'Sync localSteps=4' (default Sync)"},
      ALL, TEXT_AT(mode_name, "Sync")},
     {"TRANSPORT", {"transport", 0, "KIND",
-      "How numbers reach the others: Auto, Tcp, or Nccl of workers (default Auto: TCP)"},
+      "How numbers reach the others: Auto, TCP, or NCCL of workers (default Auto: TCP)"},
      ALL, TEXT_AT(transport_name, "Auto")},
     {"COMPUTE", {"compute", 0, "KIND", "Real, or Emulated: sleep instead of computing (default Real)"},
      TRAINING, TEXT_AT(compute, "Real")},
@@ -218,7 +218,7 @@ static int read_transport(struct role_env *e, struct err *err)
     const bool is_worker = e->role == ROLE_WORKER;
     if (transport < 0 || (transport == EXCHANGE_TRANSPORT_NCCL && !is_worker)) {
         return err_set(err, EINVAL, "%s '%s': expected Auto%s", source, e->transport_name,
-                       is_worker ? ", Tcp or Nccl" : " or Tcp");
+                       is_worker ? ", TCP or NCCL" : " or TCP");
     }
     e->transport = (enum exchange_transport)transport;
     return 0;
@@ -241,7 +241,7 @@ static int read_wire(struct role_env *e, struct err *err)
     (void)look_up(&e->args, "WIRE", "wire", NULL, source); /* wire_name holds what it has found */
     const int wire = exchange_wire_from_string(e->wire_name);
     if (wire < 0) {
-        return err_set(err, EINVAL, "%s '%s': expected Fp32 or Bf16", source, e->wire_name);
+        return err_set(err, EINVAL, "%s '%s': expected FP32 or BF16", source, e->wire_name);
     }
     e->wire = (enum exchange_wire)wire;
     return check_servers(e, e->wire != EXCHANGE_WIRE_FP32, source, e->wire_name, err);
@@ -261,7 +261,7 @@ static int read_mode(struct role_env *e, struct err *err)
     }
     if (e->mode.local_steps > 0 && e->wire != EXCHANGE_WIRE_FP32) {
         return err_set(err, EINVAL,
-                       "%s '%s' needs wire Fp32: a trainer's own parameters must not be rounded",
+                       "%s '%s' needs wire FP32: a trainer's own parameters must not be rounded",
                        source, e->mode_name);
     }
     const int64_t period = exchange_mode_period(&e->mode);
@@ -321,7 +321,7 @@ static int check_compute(struct role_env *e, struct err *err)
     if (e->transport == EXCHANGE_TRANSPORT_NCCL) {
         return err_set(
             err, EINVAL,
-            "transport '%s': compute Emulated takes only Tcp, because its trainers stand "
+            "transport '%s': compute Emulated takes only TCP, because its trainers stand "
             "for machines of their own",
             e->transport_name);
     }

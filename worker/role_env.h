@@ -33,7 +33,7 @@ struct role_env {
     enum exchange_kind exchange;
     struct exchange_mode mode;
     enum exchange_wire wire;
-    enum exchange_transport transport; /* Nccl: of a worker */
+    enum exchange_transport transport; /* NCCL: of a worker */
     /* A trainer or worker that sleeps where it would compute; the next three are its own. */
     bool is_emulated;
     const char *trace;   /* emulation.h */

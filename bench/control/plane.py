@@ -261,7 +261,7 @@ def definition(**changes):
         "sweep": {"grid": {"pservers": [1], "trainers": [1]}},
         "baseline": {"kind": "Point", "where": {"trainers": 1}},
         "roles": {role: {"replicas": {"from": role + "s"}, "template": template} for role in ("pserver", "trainer")},
-        "measure": {"warmupSteps": 1, "steps": 4}, "repeats": {"min": 1}, "addressing": "Dns",
+        "measure": {"warmupSteps": 1, "steps": 4}, "repeats": {"min": 1}, "addressing": "DNS",
     }
     return {**spec, **changes}
 

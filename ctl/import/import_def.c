@@ -115,18 +115,20 @@ static json_t *workload_to_json(const struct import *im)
     return json_pack("{s:s, s:{s:s}, s:{s:s}, s:o*, s:o*}", "model", im->model, "dataset", "kind",
                      NAME_UNKNOWN, "exchange", "kind", im->exchange, "batchSize",
                      im->batch_size > 0 ? json_integer(im->batch_size) : NULL, "flops",
-                     f->parameters > 0 ? json_pack("{s:f, s:I}", "parameters", f->parameters,
-                                                   "sequence", (json_int_t)f->sequence)
-                                       : NULL);
+                     f->parameters > 0
+                         ? json_pack("{s:I, s:I}", "parameters", (json_int_t)f->parameters,
+                                     "sequence", (json_int_t)f->sequence)
+                         : NULL);
 }
 
 static json_t *measure_to_json(const struct import *im)
 {
     const char *goal = im->goal.kind == GOAL_LOSS ? "loss" : "accuracy";
+    _cleanup_(freep) char *decimal = xasprintf("%.15g", im->goal.value);
     return json_pack("{s:I, s:o*, s:o*}", "steps", (json_int_t)im->steps, "warmupSteps",
                      im->warmup_steps >= 0 ? json_integer(im->warmup_steps) : NULL,
                      "timeToAccuracy",
-                     im->goal.kind != GOAL_NONE ? json_pack("{s:f}", goal, im->goal.value) : NULL);
+                     im->goal.kind != GOAL_NONE ? json_pack("{s:s}", goal, decimal) : NULL);
 }
 
 static json_t *definition_to_json(const struct import *im)

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/parse.h"
 #include "base/str.h"
 #include "core/json_field.h"
 #include "kube/json.h"
@@ -29,31 +28,16 @@ static void read_cause(const json_t *status, struct run_status *ret)
     }
 }
 
-/* "7/12" */
-static void read_completions(const char *text, struct run_status *ret)
-{
-    const char *slash = strchr(text, '/');
-    int64_t done, total;
-    if (slash == NULL) {
-        return;
-    }
-    _cleanup_(freep) char *first = xstrndup(text, (size_t)(slash - text));
-    if (parse_i64_in(first, 0, UINT32_MAX, &done) == 0 &&
-        parse_i64_in(slash + 1, 0, UINT32_MAX, &total) == 0) {
-        ret->trials_done = (uint32_t)done;
-        ret->trials_total = (uint32_t)total;
-    }
-}
-
 void object_read_status(const json_t *object, struct run_status *ret)
 {
     const json_t *status = json_object_get(object, "status");
     *ret = (struct run_status){0};
     const int kind = run_phase_from_string(fact_text(status, "phase"));
     ret->phase = kind < 0 ? RUN_PENDING : (enum run_phase)kind;
-    read_completions(fact_text(status, "completions"), ret);
     ret->trials_failed = (uint32_t)json_integer_value(json_object_get(status, "failed"));
-    ret->trials_done += ret->trials_failed; /* of all outcomes, as the store counts */
+    ret->trials_done = /* of all outcomes, as the store counts */
+        (uint32_t)json_integer_value(json_object_get(status, "succeeded")) + ret->trials_failed;
+    ret->trials_total = (uint32_t)json_integer_value(json_object_get(status, "total"));
     ret->started_unix_ms = fact_date(status, "startTime");
     ret->ended_unix_ms = fact_date(status, "completionTime");
     read_cause(status, ret);

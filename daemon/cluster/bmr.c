@@ -217,14 +217,16 @@ static void set_lanes(json_t *status, const struct run_status *run)
 json_t *bmr_status_json(const struct bmr_status *s, struct bmr_conditions *dates)
 {
     const struct run_status *run = s->run;
-    json_t *status = json_pack("{s:s, s:I, s:I, s:o}", "phase", run_phase_to_string(run->phase),
+    const unsigned succeeded = run->trials_done - run->trials_failed;
+    json_t *status = json_pack("{s:s, s:I, s:I, s:I, s:o}", "phase",
+                               run_phase_to_string(run->phase), "succeeded", (json_int_t)succeeded,
                                "failed", (json_int_t)run->trials_failed, "observedGeneration",
                                (json_int_t)s->generation, "conditions", conditions(s, dates));
     char text[64];
     if (run->trials_total > 0) {
-        (void)snprintf(text, sizeof(text), "%u/%u", run->trials_done - run->trials_failed,
-                       run->trials_total);
+        (void)snprintf(text, sizeof(text), "%u/%u", succeeded, run->trials_total);
         set(status, "completions", json_string(text));
+        set(status, "total", json_integer(run->trials_total));
     }
     if (wait_is_under_way(run)) {
         set_lanes(status, run);

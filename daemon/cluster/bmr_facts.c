@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/parse.h"
 #include "base/str.h"
 #include "core/json_field.h"
 #include "kube/request.h"
@@ -99,27 +98,15 @@ static void read_metadata(struct bmr_facts *f, const json_t *metadata, struct fa
                json_array_size(json_object_get(metadata, "ownerReferences")) == 0;
 }
 
-/* "5/6": of 6 trials 5 have succeeded. */
-static void read_completions(struct bmr_facts *f, const char *text)
-{
-    const char *slash = strchr(text, '/');
-    int64_t succeeded = 0, total = 0;
-    if (slash != NULL) {
-        _cleanup_(freep) char *left = xstrndup(text, (size_t)(slash - text));
-        (void)parse_i64_in(left, 0, UINT32_MAX, &succeeded); /* stays 0 */
-        (void)parse_i64_in(slash + 1, 0, UINT32_MAX, &total);
-    }
-    f->trials_done = (uint32_t)succeeded + f->trials_failed;
-    f->trials_total = (uint32_t)total;
-}
-
 static void read_status(struct bmr_facts *f, const json_t *status)
 {
     const json_t *observed = json_object_get(status, "observedGeneration");
     const int phase = run_phase_from_string(fact_text(status, "phase"));
     f->phase = phase < 0 ? RUN_PENDING : (enum run_phase)phase;
     f->trials_failed = (uint32_t)json_integer_value(json_object_get(status, "failed"));
-    read_completions(f, fact_text(status, "completions"));
+    f->trials_done =
+        (uint32_t)json_integer_value(json_object_get(status, "succeeded")) + f->trials_failed;
+    f->trials_total = (uint32_t)json_integer_value(json_object_get(status, "total"));
     f->started_unix_ms = fact_date(status, "startTime");
     f->ended_unix_ms = fact_date(status, "completionTime");
     f->is_settled = run_phase_is_final(f->phase) && json_is_integer(observed) &&

@@ -307,7 +307,7 @@ static void cancel_unaccepted(struct run *run)
     end_unaccepted(run, RUN_CANCELLED, "CancelRequested", "cancelled before it was accepted");
 }
 
-/* A queue gives the place of a whole attempt, and by Ip its trainers are made only when its servers
+/* A queue gives the place of a whole attempt, and by IP its trainers are made only when its servers
  * run: they would hold the place of all. */
 static int set_scheduling(const struct run *run, const json_t *bmr, struct run_def *def,
                           struct err *err)
@@ -316,8 +316,8 @@ static int set_scheduling(const struct run *run, const json_t *bmr, struct run_d
     int r = scheduling_read(scheduling, run->env->options.queue, &def->scheduling, err);
     if (r == 0 && def->scheduling.queue != NULL && run_naming(run, def) == POD_BY_IP) {
         r = err_set(err, EINVAL,
-                    "spec.addressing: Ip starts the servers first, and queue '%s' admits all pods "
-                    "of a trial together; write addressing: Dns, or scheduling.gang: None",
+                    "spec.addressing: IP starts the servers first, and queue '%s' admits all pods "
+                    "of a trial together; write addressing: DNS, or scheduling.gang: None",
                     def->scheduling.queue);
     }
     const struct system *job = vec_find(&def->spec->systems, it, it->job != NULL);

@@ -180,7 +180,7 @@ int run_start(struct run *run, struct err *err)
     run->at.driven.prometheus = prometheus;
     run->advanced_unix_ms = clock_steady_unix_ms();
     log_event(LOG_LEVEL_INFO, "driving a run", "run", run->name, "addressing",
-              run_naming(run, run->def) == POD_BY_DNS ? "Dns" : "Ip", NULL);
+              run_naming(run, run->def) == POD_BY_DNS ? "DNS" : "IP", NULL);
     driver_start(driver);
     return 0;
 }

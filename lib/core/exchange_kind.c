@@ -35,8 +35,8 @@ int exchange_kind_from_string(const char *s)
 }
 
 const char *const exchange_wire_names[EXCHANGE_WIRE_COUNT] = {
-    [EXCHANGE_WIRE_FP32] = "Fp32",
-    [EXCHANGE_WIRE_BF16] = "Bf16",
+    [EXCHANGE_WIRE_FP32] = "FP32",
+    [EXCHANGE_WIRE_BF16] = "BF16",
 };
 
 int exchange_wire_from_string(const char *s)
@@ -46,8 +46,8 @@ int exchange_wire_from_string(const char *s)
 
 const char *const exchange_transport_names[EXCHANGE_TRANSPORT_COUNT] = {
     [EXCHANGE_TRANSPORT_AUTO] = "Auto",
-    [EXCHANGE_TRANSPORT_TCP] = "Tcp",
-    [EXCHANGE_TRANSPORT_NCCL] = "Nccl",
+    [EXCHANGE_TRANSPORT_TCP] = "TCP",
+    [EXCHANGE_TRANSPORT_NCCL] = "NCCL",
 };
 
 int exchange_transport_from_string(const char *s)

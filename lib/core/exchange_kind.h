@@ -26,7 +26,7 @@ int exchange_kind_from_string(const char *s); /* enum exchange_kind, or -EINVAL 
  * optimiser are always in fp32. */
 enum exchange_wire { EXCHANGE_WIRE_FP32, EXCHANGE_WIRE_BF16 };
 #define EXCHANGE_WIRE_COUNT 2
-extern const char *const exchange_wire_names[EXCHANGE_WIRE_COUNT]; /* "Fp32", "Bf16" */
+extern const char *const exchange_wire_names[EXCHANGE_WIRE_COUNT]; /* "FP32", "BF16" */
 int exchange_wire_from_string(const char *s); /* enum exchange_wire, or -EINVAL */
 
 #define EXCHANGE_SERVER_THREADS_MAX 64 /* of each parameter server */
@@ -38,7 +38,7 @@ enum exchange_transport {
     EXCHANGE_TRANSPORT_NCCL, /* from GPU to GPU; never chosen by itself */
 };
 #define EXCHANGE_TRANSPORT_COUNT 3
-/* "Auto", "Tcp", "Nccl" */
+/* "Auto", "TCP", "NCCL" */
 extern const char *const exchange_transport_names[EXCHANGE_TRANSPORT_COUNT];
 int exchange_transport_from_string(const char *s); /* enum exchange_transport, or -EINVAL */
 

@@ -20,11 +20,6 @@ static int64_t bound(const struct node *schema, const char *key, int64_t fallbac
     return node == NULL ? fallback : node->i;
 }
 
-static double number(const struct node *node, double fallback)
-{
-    return node == NULL ? fallback : node->kind == NODE_INT ? (double)node->i : node->f;
-}
-
 static bool is_set(const struct node *schema, const char *key)
 {
     const struct node *node = tree_get(schema, key);
@@ -37,7 +32,9 @@ static bool is_set(const struct node *schema, const char *key)
 static bool complain(struct diags *d, const struct place *place, const char *message)
 {
     const char *own = tree_get_text(place->schema, "x-wrong");
-    const char *value = place->node->kind == NODE_STRING ? place->node->s : "";
+    const struct node *node = place->node;
+    _cleanup_(freep) char *value =
+        node->kind == NODE_INT ? xasprintf("%lld", (long long)node->i) : xstrdup(node->s);
     _cleanup_(buf_done) struct buf text = BUF_INIT;
     for (const char *c = own == NULL ? message : own; *c != '\0'; c++) {
         if (*c == '@') {
@@ -108,39 +105,16 @@ static bool check_text(struct diags *d, const struct place *place)
                                            : schema_check_text(d, place);
 }
 
-/* People write 80 for 80%. */
-static bool check_number(struct diags *d, const struct place *place)
-{
-    const struct node *schema = place->schema, *node = place->node,
-                      *only = tree_get(schema, "enum");
-    const double min = number(tree_get(schema, "minimum"), 0),
-                 max = number(tree_get(schema, "maximum"), 0);
-    const bool is_number = node->kind == NODE_INT || node->kind == NODE_FLOAT;
-    const double value = is_number ? number(node, 0) : 0;
-    double read;
-    if (is_number && value > 1 && value > max && value / 100 <= max &&
-        str_eq_or_null(tree_get_text(schema, "x-unit"), "ratio")) {
-        _cleanup_(freep) char *fix = xasprintf("write %g for %g%%", value / 100, value);
-        return reader_complain(d, place, fix, "%g is out of range: a ratio is at most %g", value,
-                               max);
-    }
-    if (is_number && only != NULL) {
-        const double wanted = number(only->children[0], 0);
-        return (value >= wanted && value <= wanted) ||
-               complain(d, place, "another value is not allowed");
-    }
-    if (!read_number(d, place, min, max, &read)) {
-        return false;
-    }
-    return !is_set(schema, "exclusiveMinimum") || value > min ||
-           reader_complain(d, place, tree_get_text(schema, "x-fix"), "must be above %g", min);
-}
-
 static bool check_int_or_text(struct diags *d, const struct place *place)
 {
     const struct node *node = place->node;
-    if (node->kind == NODE_INT || is_set(place->schema, "x-rule")) {
+    if (is_set(place->schema, "x-rule")) {
         return true;
+    }
+    if (node->kind == NODE_INT) {
+        return (node->i >= bound(place->schema, "minimum", INT64_MIN) &&
+                node->i <= bound(place->schema, "maximum", INT64_MAX)) ||
+               complain(d, place, "the number is out of range");
     }
     if (node->kind == NODE_STRING) {
         return schema_check_text(d, place);
@@ -315,8 +289,6 @@ static void check(struct diags *d, const struct place *place, struct node *node)
     } else if (str_eq(type, "integer")) {
         node->is_wrong = !read_int(d, place, bound(place->schema, "minimum", INT64_MIN),
                                    bound(place->schema, "maximum", INT64_MAX), &i);
-    } else if (str_eq(type, "number")) {
-        node->is_wrong = !check_number(d, place);
     } else if (str_eq(type, "string")) {
         node->is_wrong = !check_text(d, place);
     }

@@ -232,6 +232,8 @@ static char *fix_of_int(const struct node *node, int64_t min, int64_t max)
     _cleanup_(freep) char *guess = node->kind == NODE_STRING ? guess_digits(node->s) : NULL;
     return guess != NULL
                ? xasprintf("did you mean %s? it contains a letter instead of a digit", guess)
+           : node->kind == NODE_FLOAT && node->f >= (double)min && node->f <= (double)max
+               ? xasprintf("write it without a point and an exponent: %.0f", node->f)
            : node->kind == NODE_STRING && parse_i64(node->s, &value) == 0
                ? xasprintf("remove the quotes: %s", node->s)
                : xasprintf("write a whole number from %lld to %lld", (long long)min,
@@ -375,10 +377,10 @@ int64_t place_int(const struct place *map, const char *key, int64_t none)
 double place_number(const struct place *map, const char *key, double none)
 {
     const struct node *value = value_of(map, key);
-    return value == NULL               ? none
-           : value->kind == NODE_INT   ? (double)value->i
-           : value->kind == NODE_FLOAT ? value->f
-                                       : none;
+    if (value != NULL && value->kind == NODE_STRING) {
+        (void)parse_f64(value->s, &none); /* the pattern of the field makes it a number */
+    }
+    return value != NULL && value->kind == NODE_INT ? (double)value->i : none;
 }
 
 const char *place_text(const struct place *map, const char *key)

@@ -89,6 +89,7 @@ int read_index_or(struct diags *d, const struct place *map, const char *key,
  * has the x-default of its schema, and without one `none`. Texts are borrowed from the tree. */
 bool place_is_good(const struct place *place); /* it is there, and nothing is wrong with it */
 int64_t place_int(const struct place *map, const char *key, int64_t none);
+/* The number, also that of a text such as "0.9". */
 double place_number(const struct place *map, const char *key, double none);
 const char *place_text(const struct place *map, const char *key); /* NULL: none */
 /* The place of a word in a table that is an array, which has the names in the order of its enum. */

@@ -14,7 +14,7 @@ const char *const log_kind_names[LOG_KIND_COUNT] = {"Summary", "Epoch", "Step", 
 static const char *const scope_names[] = {"Replica", "Each", "Job"};
 static const char *const aggregate_names[] = {"Mean", "Median", "Last", "Max"};
 static const char *const source_names[] = {"Numbers", "TimeStamps"};
-static const char *const format_names[] = {"Lines", "Mlperf"};
+static const char *const format_names[] = {"Lines", "MLPerf"};
 
 /* ---- what a line can say ---- */
 

@@ -95,6 +95,7 @@ static void set_run_labels(const struct run_def *def, json_t *labels)
     set_text(labels, POD_MANAGED_BY, "benchd");
     set_text(labels, "app.kubernetes.io/name", "benchd-run");
     set_text(labels, "app.kubernetes.io/instance", def->name);
+    set_text(labels, "app.kubernetes.io/part-of", "benchd");
     set_text(labels, "benchd.io/benchmark", def->spec->name);
     set_text(labels, POD_LABEL_RUN, def->name);
 }
@@ -399,7 +400,7 @@ bool pod_body_is_alike(const struct run_def *def, uint32_t point)
     return def->spec->systems.items[system].rendezvous.vars.len == 0;
 }
 
-/* By Ip a pod's address is known when it runs: servers', to those that are created after them. */
+/* By IP a pod's address is known when it runs: servers', to those that are created after them. */
 static int check_by_ip(const struct run_def *def, const struct replica_id *id, struct err *err)
 {
     const struct point *point = &def->matrix.points[id->attempt.point];
@@ -411,8 +412,8 @@ static int check_by_ip(const struct run_def *def, const struct replica_id *id, s
     if (str_eq(system->profile, PROFILE_NATIVE) && point->replicas[ROLE_WORKER] > 1) {
         return err_set(
             err, EINVAL,
-            "system '%s': a worker needs the address of the next one, which addressing Ip "
-            "does not give; write addressing: Dns",
+            "system '%s': a worker needs the address of the next one, which addressing IP "
+            "does not give; write addressing: DNS",
             system->name);
     }
     vec_each (const struct rendezvous_var, it, &system->rendezvous.vars) {
@@ -420,7 +421,7 @@ static int check_by_ip(const struct run_def *def, const struct replica_id *id, s
             rendezvous_needs_addresses(it, &member, known, &role)) {
             return err_set(err, EINVAL,
                            "system '%s': variable %s of %s needs the addresses of role %s, which "
-                           "addressing Ip does not give; write addressing: Dns",
+                           "addressing IP does not give; write addressing: DNS",
                            system->name, it->name, role_to_string(id->role), role_to_string(role));
         }
     }

@@ -1,5 +1,5 @@
 /* The objects that a run makes in a cluster, as JSON for the API server: the pod of a replica, the
- * headless Service of Dns addressing, the NetworkPolicy, the Secret with the run's key.
+ * headless Service of DNS addressing, the NetworkPolicy, the Secret with the run's key.
  * Pure. Used by run/pods/pods.c.
  *
  * benchd alone sets restartPolicy, names, owner, environment, the secret's volume and its mount; a

@@ -15,7 +15,7 @@
 #include "spec/run_def.h"
 
 /* Where the members of one attempt listen: "host:port" by role and index. A list may be NULL
- * (unknown), for instance the trainers' with addressing Ip. */
+ * (unknown), for instance the trainers' with addressing IP. */
 struct gang_addresses {
     char **of_role[ROLE_COUNT]; /* [role][index], borrowed */
     bool is_pods;               /* addresses are those of pods: each listens on its own port 7164 */

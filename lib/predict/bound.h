@@ -24,8 +24,8 @@ struct bound_assumptions {
     double link_bits_per_s, server_link_bits_per_s; /* each way; links that are not shaped */
     double latency_s;                               /* of these links, one way */
     double server_s_per_byte;                       /* CPU time */
-    double bytes;  /* of parameters as they are sent; NaN: those of benchworker's model, in Fp32 or
-                     Bf16; of other systems unknown */
+    double bytes;  /* of parameters as they are sent; NaN: those of benchworker's model, in FP32 or
+                     BF16; of other systems unknown */
     double step_s; /* a replica computes so long in a step */
     int64_t batch_size; /* samples of that step; 0: it takes as long with any */
     int64_t threads;    /* that compute it; 0: any */

@@ -380,7 +380,7 @@ int pivot_new(const struct result *r, const struct pivot_params *params, struct 
         *ret_fix = "add 'accuracyAfterTime: {seconds: 60}' to spec.measure, and run it again";
         code = err_set(err, EINVAL, "the definition of this run names no time for an accuracy");
     } else if (!figure_is_asked(p->figure, r->def->spec)) {
-        *ret_fix = "add 'timeToAccuracy: {accuracy: 0.8}' to spec.measure, and run it again";
+        *ret_fix = "add 'timeToAccuracy: {accuracy: \"0.8\"}' to spec.measure, and run it again";
         code = err_set(err, EINVAL,
                        "the definition of this run names neither an accuracy nor a loss to reach");
     } else if (p->figure->is_cost && p->price.amount == 0) {

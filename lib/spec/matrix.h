@@ -53,7 +53,7 @@ bool matrix_has(const struct matrix *m, const struct params *where);
 
 /* "PServer", or the name of a foreign one. Borrowed. */
 const char *point_exchange_name(const struct spec *spec, const struct point *point);
-/* A baseline without servers sends nothing: Fp32. */
+/* A baseline without servers sends nothing: FP32. */
 enum exchange_wire point_wire(const struct spec *spec, const struct point *point);
 /* A baseline without servers adds gradients up as the others do, and has no peer to wait for. */
 struct exchange_mode point_mode(const struct spec *spec, const struct point *point);

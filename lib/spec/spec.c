@@ -10,19 +10,20 @@
 #include "spec/profile.h"
 
 const char *const sweep_kind_names[] = {"grid", "zip", "points"};
-const char *const dataset_kind_names[] = {"Synthetic", "Cifar10", "Idx"};
+const char *const dataset_kind_names[] = {"Synthetic", "CIFAR10", "IDX"};
 const char *const batch_scope_names[] = {"Worker", "Job"};
 const char *const compute_names[] = {"Real", "Emulated"};
 const char *const baseline_kind_names[] = {"SingleNode", "Point"};
 const char *const order_kind_names[] = {"Interleaved", "Sequential"};
 const char *const on_trial_failure_names[] = {"Retry", "Skip", "Stop"};
-const char *const precision_names[] = {"fp32", "tf32", "fp16", "bf16", "fp8"};
+const char *const precision_names[] = {"FP32", "TF32", "FP16", "BF16", "FP8"};
 const char *const unit_names[] = {"Samples", "Batches"};
 const char *const until_names[] = {"Exit", "Steps"};
+const char *const evaluate_names[] = {"Value", "Interval"};
 #define JSON_KEY(id, form, name, title, heading, column, json, ...) json,
 const char *const metric_names[] = {FIGURES_KEYED(JSON_KEY)};
 const char *const clean_pod_policy_names[] = {"All", "Running", "None", "OnSuccess"};
-const char *const addressing_names[] = {"Auto", "Dns", "Ip"};
+const char *const addressing_names[] = {"Auto", "DNS", "IP"};
 
 bool spec_has_profile(const struct spec *spec, const char *profile)
 {
@@ -244,12 +245,12 @@ void spec_put_modes(const struct spec *spec, struct buf *out)
 
 void exchange_suffix(const struct exchange *exchange, char ret[static EXCHANGE_SUFFIX_MAX])
 {
-    static const char *const transports[EXCHANGE_TRANSPORT_COUNT] = {"", " Tcp", " Nccl"};
+    static const char *const transports[EXCHANGE_TRANSPORT_COUNT] = {"", " TCP", " NCCL"};
     char mode[EXCHANGE_MODE_TEXT_MAX];
     exchange_mode_text(&exchange->mode, mode);
     const bool is_plain = exchange_mode_eq(&exchange->mode, &EXCHANGE_MODE_SYNC);
     (void)snprintf(ret, EXCHANGE_SUFFIX_MAX, "%s%s%s%s%s%.0u", /* %.0u of 0 is "" */
-                   exchange->wire == EXCHANGE_WIRE_BF16 ? " Bf16" : "", is_plain ? "" : " ",
+                   exchange->wire == EXCHANGE_WIRE_BF16 ? " BF16" : "", is_plain ? "" : " ",
                    is_plain ? "" : mode, transports[exchange->transport],
                    exchange->server_threads > 0 ? " serverThreads=" : "", exchange->server_threads);
 }

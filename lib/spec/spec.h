@@ -54,7 +54,7 @@ struct sweep {
 struct exchange {
     enum exchange_kind kind;
     char *other;                       /* its name where it is EXCHANGE_OTHER, else NULL */
-    enum exchange_wire wire;           /* Fp32 unless `kind` is EXCHANGE_PSERVER */
+    enum exchange_wire wire;           /* FP32 unless `kind` is EXCHANGE_PSERVER */
     struct exchange_mode mode;         /* Sync after each step unless it is */
     enum exchange_transport transport; /* Auto unless `kind` is EXCHANGE_ALL_REDUCE or _PSERVER */
     uint32_t server_threads;           /* of each parameter server of benchworker; 0: one */
@@ -62,8 +62,8 @@ struct exchange {
 /* "PServer", or the name of a foreign one. `kind` is that of the exchange or of one of its points:
  * a baseline may have None. Borrowed. */
 const char *exchange_name(const struct exchange *exchange, enum exchange_kind kind);
-/* "", or " Bf16", " Sync localSteps=4", " Tcp", " Nccl", " serverThreads=2" for
- * texts that have the exchange's name: Fp32, Sync after each step, Auto and one thread need not be
+/* "", or " BF16", " Sync localSteps=4", " TCP", " NCCL", " serverThreads=2" for
+ * texts that have the exchange's name: FP32, Sync after each step, Auto and one thread need not be
  * said. */
 #define EXCHANGE_SUFFIX_MAX (EXCHANGE_MODE_TEXT_MAX + 48)
 void exchange_suffix(const struct exchange *exchange, char ret[static EXCHANGE_SUFFIX_MAX]);
@@ -220,7 +220,7 @@ struct run_policy {
 };
 /* What throughputs in samples/s are printed in: as they are, or as mini-batches of a trainer. */
 enum unit { UNIT_OF_SAMPLES, UNIT_OF_BATCHES };
-/* How replicas in a cluster find each other; Auto: Dns where it works, else Ip. */
+/* How replicas in a cluster find each other; Auto: DNS where it works, else IP. */
 enum addressing { ADDRESSING_AUTO, ADDRESSING_DNS, ADDRESSING_IP };
 
 /* Where a definition does not say: three give an interval, five let compare see 5% at one point. */
@@ -286,9 +286,10 @@ extern const char *const baseline_kind_names[2];       /* "SingleNode", "Point" 
 extern const char *const order_kind_names[2];
 extern const char *const on_trial_failure_names[3];
 extern const char *const metric_names[N_FIGURES_KEYED]; /* "throughput", ...: keys of JSON */
-extern const char *const precision_names[5];            /* "fp32", ... */
+extern const char *const precision_names[5];            /* "FP32", ... */
 extern const char *const unit_names[2];                 /* "Samples", "Batches" */
 extern const char *const until_names[2];                /* "Exit", "Steps" */
+extern const char *const evaluate_names[2];             /* "Value", "Interval" */
 extern const char *const clean_pod_policy_names[4];
 extern const char *const addressing_names[3];
 

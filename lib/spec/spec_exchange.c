@@ -70,8 +70,8 @@ bool spec_read_exchange(struct reading *r, const struct place *place, bool is_na
     if (why != NULL) {
         reader_complain_key(r->diags, &local_steps, "remove it, or write mode: Sync", "%s", why);
     } else if (exchange->mode.local_steps > 0 && exchange->wire != EXCHANGE_WIRE_FP32) {
-        reader_complain_key(r->diags, &local_steps, "write wire: Fp32",
-                            "localSteps needs wire Fp32: a trainer's own parameters must not be "
+        reader_complain_key(r->diags, &local_steps, "write wire: FP32",
+                            "localSteps needs wire FP32: a trainer's own parameters must not be "
                             "rounded");
     }
     if (why != NULL || exchange->wire != EXCHANGE_WIRE_FP32) {
@@ -171,9 +171,9 @@ void spec_check_modes(struct reading *r)
         }
         if (r->spec->workload.compute == COMPUTE_EMULATED &&
             s->exchange.transport == EXCHANGE_TRANSPORT_NCCL) {
-            reader_complain(r->diags, &compute, "write 'compute: Real', or transport: Tcp",
+            reader_complain(r->diags, &compute, "write 'compute: Real', or transport: TCP",
                             "compute Emulated exchanges over TCP, because its trainers stand for "
-                            "machines of their own, and system '%s' asks for Nccl",
+                            "machines of their own, and system '%s' asks for NCCL",
                             s->name);
         }
     }

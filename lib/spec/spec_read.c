@@ -32,7 +32,7 @@ static void read_dataset(struct reading *r, const struct place *workload, struct
     w->dataset = (enum dataset_kind)kind;
     if (kind == DATASET_SYNTHETIC) {
         if (path.node != NULL) {
-            reader_complain_key(r->diags, &path, "remove the path, or choose Cifar10 or Idx",
+            reader_complain_key(r->diags, &path, "remove the path, or choose CIFAR10 or IDX",
                                 "dataset Synthetic takes no path");
         }
     } else if (path.node == NULL && kind != DATASET_OTHER) {
@@ -83,9 +83,9 @@ static void read_workload(struct reading *r)
     w->seed = (uint64_t)place_int(&place, "seed", 0);
     spec_read_compute(r, &place);
     read_link(r, &place);
-    w->flops =
-        (struct flops){place_number(&flops, "perSample", 0), place_number(&flops, "parameters", 0),
-                       (double)place_int(&flops, "sequence", 0)};
+    w->flops = (struct flops){(double)place_int(&flops, "perSample", 0),
+                              (double)place_int(&flops, "parameters", 0),
+                              (double)place_int(&flops, "sequence", 0)};
     w->precision = place_enum(&place, "precision", precision_names, PRECISION_UNKNOWN);
 }
 
@@ -95,7 +95,7 @@ static void check_ratio(struct reading *r, const struct place *place, bool is_wr
 {
     if (is_wrong) {
         _cleanup_(freep) char *fix =
-            bound <= 100 ? xasprintf("write %g for %g%%", bound / 100, bound) : NULL;
+            bound <= 100 ? xasprintf("write \"%g\" for %g%%", bound / 100, bound) : NULL;
         reader_complain(r->diags, place, fix, "%s", why);
     }
 }
@@ -119,7 +119,7 @@ static void read_measure(struct reading *r)
     spec->steps = place_int(&measure, "steps", 0);
     spec->ends_after_steps = place_enum(&measure, "until", until_names, 0) != 0;
     spec->goal = read_goal(PLACE(&measure, "timeToAccuracy"));
-    spec->accuracy_after_s = place_number(PLACE(&measure, "accuracyAfterTime"), "seconds", 0);
+    spec->accuracy_after_s = (double)place_int(PLACE(&measure, "accuracyAfterTime"), "seconds", 0);
 }
 
 /* Both or none of max and stopWhen; and the first stage must give an interval. */
@@ -134,7 +134,7 @@ static void check_range(struct reading *r, const struct place *repeats)
     }
     if (stop.node == NULL) {
         reader_complain_key(r->diags, &max,
-                            "add 'stopWhen: {relativeHalfWidth: 0.02}', or remove max",
+                            "add 'stopWhen: {relativeHalfWidth: \"0.02\"}', or remove max",
                             "max without stopWhen: nothing says when a point may stop earlier");
     } else if (max.node == NULL) {
         reader_complain_key(r->diags, &stop, "for example, add 'max: 10' to repeats",
@@ -181,11 +181,11 @@ static void check_is_measured(struct reading *r, const struct place *threshold,
     }
     struct place measure = place_get(&r->at, "measure");
     if (place_get(&measure, is_time ? "timeToAccuracy" : "accuracyAfterTime").node == NULL) {
-        reader_complain(r->diags, PLACE(threshold, "metric"),
-                        is_time ? "for example, add 'timeToAccuracy: {accuracy: 0.8}' to measure"
-                                : "for example, add 'accuracyAfterTime: {seconds: 600}' to measure",
-                        "spec.measure does not say %s",
-                        is_time ? "which accuracy" : "after which time");
+        reader_complain(
+            r->diags, PLACE(threshold, "metric"),
+            is_time ? "for example, add 'timeToAccuracy: {accuracy: \"0.8\"}' to measure"
+                    : "for example, add 'accuracyAfterTime: {seconds: 600}' to measure",
+            "spec.measure does not say %s", is_time ? "which accuracy" : "after which time");
     }
 }
 
@@ -212,7 +212,7 @@ static void read_threshold(struct reading *r, const struct place *place, struct 
     t->has_max = place_is_good(&max);
     t->min = place_number(place, "min", 0);
     t->max = place_number(place, "max", 0);
-    t->judges_interval = tree_get(place->node, "confidence") != NULL;
+    t->judges_interval = place_enum(place, "evaluate", evaluate_names, 0) != 0;
     check_is_measured(r, place, t->metric);
     if (is_ratio[t->metric]) {
         const bool is_accuracy = t->metric == FIGURE_ACCURACY_AFTER_TIME;

@@ -167,9 +167,9 @@ TEST(figures_by_hand)
 TEST(a_stop_rule_and_two_machines)
 {
     _cleanup_(fixture_done) struct fixture f;
-    fixture_init(&f, "{grid: {pservers: [1, 2], trainers: [1]}}",
-                 POINT_BASELINE "  repeats: {min: 3, max: 6, stopWhen: {relativeHalfWidth: 0.5}}\n",
-                 16);
+    fixture_init(
+        &f, "{grid: {pservers: [1, 2], trainers: [1]}}",
+        POINT_BASELINE "  repeats: {min: 3, max: 6, stopWhen: {relativeHalfWidth: \"0.5\"}}\n", 16);
     fill(&f, 6, (const double[]){100, 95}, 0, 0.02);
     for (size_t row = 0; row < f.rows.len; row++) {
         fixture_set_environment(&f, row, 1,

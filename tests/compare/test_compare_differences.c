@@ -11,9 +11,9 @@ TEST(differences)
     make_run(&a, "demo-7k3fq", 3, x, 0);
     fixture_init(&b, "{grid: {pservers: [1], trainers: [1, 2, 4, 8]}}",
                  POINT_BASELINE "  repeats: {min: 4}\n"
-                                "  workload: {model: vgg16-fluid-fc512, dataset: {kind: Cifar10, "
+                                "  workload: {model: vgg16-fluid-fc512, dataset: {kind: CIFAR10, "
                                 "path: /data}, batchSize: 16,\n"
-                                "             exchange: {kind: PServer, mode: Sync, wire: Fp32}}\n",
+                                "             exchange: {kind: PServer, mode: Sync, wire: FP32}}\n",
                  12);
     rename_run(&b, "demo-q2v8n");
     b.def->spec->warmup_steps += 1;
@@ -45,7 +45,7 @@ TEST(differences)
         buf_printf(&text, "%s: %s -> %s\n", d->what, d->base, d->candidate);
     }
     assert_string_equal(buf_cstr(&text), "model: vgg16-fluid-fc512 -> resnet50\n"
-                                         "data set: Synthetic -> Cifar10 /data\n"
+                                         "data set: Synthetic -> CIFAR10 /data\n"
                                          "warm-up steps: 2 -> 3\n"
                                          "steps: 8 -> 10\n"
                                          "CPUs given: 16 -> 12\n"

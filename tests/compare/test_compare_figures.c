@@ -140,7 +140,7 @@ TEST(figures_by_hand)
 TEST(unequal_numbers_of_trials)
 {
     static const char repeats[] =
-        POINT_BASELINE "  repeats: {min: 3, max: 6, stopWhen: {relativeHalfWidth: 0.02}}\n";
+        POINT_BASELINE "  repeats: {min: 3, max: 6, stopWhen: {relativeHalfWidth: \"0.02\"}}\n";
     static const double calm[] = {1, 1.004, 0.997}, wild[] = {1, 1.03, 0.97, 1.01, 0.99, 1};
     for (int is_slower = 0; is_slower < 2; is_slower++) {
         struct fixture f[2];

@@ -78,12 +78,12 @@ static void asked_for_tcp(struct fixture *f)
 
 static void used_tcp(struct fixture *f)
 {
-    machines_add_value(f->result->machines.items[0], MACHINE_TRANSPORT, "Tcp");
+    machines_add_value(f->result->machines.items[0], MACHINE_TRANSPORT, "TCP");
 }
 
 static void used_nccl(struct fixture *f)
 {
-    machines_add_value(f->result->machines.items[0], MACHINE_TRANSPORT, "Nccl");
+    machines_add_value(f->result->machines.items[0], MACHINE_TRANSPORT, "NCCL");
 }
 
 static void nothing(struct fixture *f)
@@ -101,20 +101,20 @@ TEST(other_exchanges_do_not_compare)
         const char *message; /* NULL: they compare */
     } rows[] = {
         {nothing, other_wire,
-         "exchange is Sync Fp32 Auto in the one and Sync Bf16 Auto in the other"},
+         "exchange is Sync FP32 Auto in the one and Sync BF16 Auto in the other"},
         {other_wire, other_wire, NULL},
         {nothing, local_steps,
-         "exchange is Sync Fp32 Auto in the one and Sync localSteps=2 Fp32 Auto in the other"},
+         "exchange is Sync FP32 Auto in the one and Sync localSteps=2 FP32 Auto in the other"},
         {local_steps, local_steps, NULL},
-        {nothing, async, "exchange is Sync Fp32 Auto in the one and Async Fp32 Auto in the other"},
+        {nothing, async, "exchange is Sync FP32 Auto in the one and Async FP32 Auto in the other"},
         {async, async, NULL},
         {nothing, shaped_link, "spec.workload.link is none in the one and 1gbit 1ms in the other"},
         {shaped_link, shaped_link, NULL},
         {nothing, asked_for_tcp,
-         "exchange is Sync Fp32 Auto in the one and Sync Fp32 Tcp in the other"},
+         "exchange is Sync FP32 Auto in the one and Sync FP32 TCP in the other"},
         {asked_for_tcp, asked_for_tcp, NULL},
         {used_nccl, used_tcp,
-         "the transport that replicas used is Nccl in the one and Tcp in the other"},
+         "the transport that replicas used is NCCL in the one and TCP in the other"},
         {used_nccl, used_nccl, NULL},
         {used_nccl, nothing, NULL},
     };

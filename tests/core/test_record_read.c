@@ -140,7 +140,7 @@ TEST(lines_of_others_pass_and_damaged_ones_are_named)
          "'noise': 'cpu_wait_ns' needs a 'cpu_run_ns' above 0"},
         {"a wait that is none", SUM ",\"noise\":{\"cpu_run_ns\":5,\"cpu_wait_ns\":-1}}", -EPROTO,
          "'noise': 'cpu_wait_ns' is -1"},
-        {"transport", SUM ",\"transport\":\"Nccl\"}", 1, NULL},
+        {"transport", SUM ",\"transport\":\"NCCL\"}", 1, NULL},
         {"no transport that carries anything", SUM ",\"transport\":\"Auto\"}", -EPROTO,
          "'transport' is unknown: 'Auto'"},
         {"unknown transport", SUM ",\"transport\":\"Pigeon\"}", -EPROTO,

@@ -45,7 +45,7 @@ def definition(pservers=(1, 2), trainers=(1,), steps=3, repeats=2, env=None, ext
         "systems": [{"name": "benchworker", "profile": "benchworker"}],
         "workload": {"model": "vgg16-fluid-fc512", "dataset": {"kind": "Synthetic"}, "batchSize": 2,
                      "threads": 1, "seed": 1,
-                     "exchange": {"kind": "PServer", "mode": "Sync", "wire": "Fp32"}, "compute": "Real"},
+                     "exchange": {"kind": "PServer", "mode": "Sync", "wire": "FP32"}, "compute": "Real"},
         "sweep": {"grid": {"pservers": list(pservers), "trainers": list(trainers)}},
         "baseline": {"kind": "SingleNode"},
         "roles": {"pserver": {"replicas": {"from": "pservers"}, "template": template},

@@ -34,7 +34,7 @@ class ClusterCase(cli.CliCase):
         self.fake.put("benchmarkruns", {
             "metadata": {"name": name, "uid": document["run"]["uid"]},
             "spec": {"benchmarkRef": {"name": "tiny"}},
-            "status": {"phase": "Succeeded", "completions": "6/6", "failed": 0, "conditions": [
+            "status": {"phase": "Succeeded", "completions": "6/6", "succeeded": 6, "failed": 0, "total": 6, "conditions": [
                 {"type": "Complete", "status": "True", "reason": "Completed",
                  "message": document["run"]["status"]["message"]}]}})
         return name

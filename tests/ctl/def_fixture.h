@@ -15,7 +15,7 @@ static inline char *make_def_text(const char *grid)
         "spec:\n"
         "  systems: [{name: benchworker, profile: benchworker}]\n"
         "  workload: {model: vgg16-fluid-fc512, dataset: {kind: Synthetic}, batchSize: 4,\n"
-        "    threads: 1, seed: 1, exchange: {kind: PServer, mode: Sync, wire: Fp32}, compute: "
+        "    threads: 1, seed: 1, exchange: {kind: PServer, mode: Sync, wire: FP32}, compute: "
         "Real}\n"
         "  sweep: {grid: %s}\n"
         "  baseline: {kind: Point, where: {trainers: 1}}\n"

@@ -141,6 +141,9 @@ class FakeCluster:
                 events.put(told)
 
     def set_status(self, name, **fields):
+        """Completions such as 1/6 are the integers, too."""
+        if "completions" in fields:
+            fields["succeeded"], fields["total"] = map(int, fields["completions"].split("/"))
         with self.lock:
             obj = self.objects["benchmarkruns"][name]
             obj.setdefault("status", {}).update(fields)

@@ -57,7 +57,7 @@ class Reading(ClusterCase):
             self.fake.put("benchmarkruns", {
                 "metadata": {"name": name, "creationTimestamp": created},
                 "spec": {"benchmarkRef": {"name": "tiny"}},
-                "status": {"phase": phase, "completions": "2/5", "failed": 1,
+                "status": {"phase": phase, "completions": "2/5", "succeeded": 2, "failed": 1, "total": 5,
                            "conditions": [{"type": "Failed", "status": "True", "reason": "TooMany",
                                            "message": "too many"}]}})
         rows = [line.split() for line in self.ctl("get", "runs").stdout.splitlines()]

@@ -10,7 +10,7 @@ class Cluster(ClusterCase):
     def put_run(self, name, created, ns=NS):
         self.fake.put("benchmarkruns", {
             "metadata": {"name": name, "namespace": ns, "creationTimestamp": created},
-            "spec": {"benchmarkRef": {"name": "tiny"}}, "status": {"phase": "Running", "completions": "2/5"}})
+            "spec": {"benchmarkRef": {"name": "tiny"}}, "status": {"phase": "Running", "completions": "2/5", "succeeded": 2, "total": 5}})
 
     def test_lists(self):
         self.put_run("a-1", "2026-01-01T00:00:00Z")

@@ -43,7 +43,7 @@ static char *text_with(const char *text, const char *from, const char *to)
 static char *describe_exchanges(const char *systems, const char *exchange)
 {
     static const char list[] = "[{name: benchworker, profile: benchworker}]";
-    static const char served[] = "{kind: PServer, mode: Sync, wire: Fp32}";
+    static const char served[] = "{kind: PServer, mode: Sync, wire: FP32}";
     _cleanup_(freep) char *text = make_def_text("{trainers: [1]}");
     _cleanup_(freep) char *own = text_with(text, list, systems == NULL ? list : systems);
     _cleanup_(freep) char *all = text_with(own, served, exchange == NULL ? served : exchange);
@@ -218,17 +218,17 @@ TEST(test_stale_gradients)
 /* The format of numbers is said where it is not fp32, and with each system where they differ. */
 TEST(test_the_format_of_numbers)
 {
-    static const char bf16[] = "{kind: PServer, wire: Bf16}";
+    static const char bf16[] = "{kind: PServer, wire: BF16}";
     static const struct {
         const char *systems, *exchange, *says;
     } rows[] = {
         {NULL, NULL, "  Exchange:    PServer\n"},
-        {NULL, bf16, "  Exchange:    PServer Bf16\n"},
+        {NULL, bf16, "  Exchange:    PServer BF16\n"},
         {"[{name: a, profile: benchworker}, {name: b, profile: benchworker}]", bf16,
-         "  Exchange:    PServer Bf16\n"},
+         "  Exchange:    PServer BF16\n"},
         {"[{name: a, profile: benchworker}, {name: b, profile: benchworker, exchange: {kind: "
          "PServer}}]",
-         bf16, "  Exchange:    a PServer Bf16, b PServer\n"},
+         bf16, "  Exchange:    a PServer BF16, b PServer\n"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         _cleanup_(freep) char *text = describe_exchanges(rows[i].systems, rows[i].exchange);

@@ -148,9 +148,9 @@ class Gate(cli.CliCase):
         document = self.document(low, "--base", "none", code=7)
         self.assertEqual((document["verdict"], document["comparison"]), ("Threshold", None))
         self.assertIn("efficiency >= 5", self.junit(low, "--base", "none", code=7).find("testcase/failure").get("message"))
-        unknown = {"thresholds": [{"metric": "efficiency", "where": {"trainers": 1}, "min": 0.1, "confidence": 0.95}]}
+        unknown = {"thresholds": [{"metric": "efficiency", "where": {"trainers": 1}, "min": "0.1", "evaluate": "Interval"}]}
         self.gate(self.measure(repeats=2, extra=unknown, code=7), "--base", "none", code=7)
-        well = {"thresholds": [{"metric": "efficiency", "where": {"trainers": 1}, "min": 0.1}]}
+        well = {"thresholds": [{"metric": "efficiency", "where": {"trainers": 1}, "min": "0.1"}]}
         self.gate(self.measure(repeats=2, extra=well), "--base", "none")
         error = self.gate(self.measure(repeats=2), "--base", "none", code=2).stderr
         self.assertIn("--base none checks thresholds only, and 'tiny' has none", error)

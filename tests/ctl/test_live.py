@@ -102,7 +102,7 @@ class Live(cli.CliCase):
 
     def test_notes_above_it_are_broken_at_blanks(self):
         """Those before the first frame, and those that come while it is drawn."""
-        thresholds = [{"metric": "efficiency", "where": {"trainers": 100}, "min": 0.9}]
+        thresholds = [{"metric": "efficiency", "where": {"trainers": 100}, "min": "0.9"}]
         for columns in (60, 200):
             with self.subTest(columns=columns):
                 text = self.run_on_terminal(columns, code=1, trainers=(1, 2), repeats=1, extra={"thresholds": thresholds},

@@ -149,7 +149,7 @@ class LogRules(cli.CliCase):
         script = ('echo "epoch 1: loss 0.7, 100 samples/s, accuracy 0.70 after 5 s"; '
                   'test "$BENCHD_TRAINERS" != 2 || test "$BENCHD_TRIAL" != 1 || exec sleep 0; '
                   'echo "epoch 2: loss 0.5, 100 samples/s, accuracy 0.$((BENCHD_TRIAL + 80)) after $((BENCHD_TRIAL + 7)) s"')
-        measure = {"timeToAccuracy": {"accuracy": 0.8}, "accuracyAfterTime": {"seconds": 6}}
+        measure = {"timeToAccuracy": {"accuracy": "0.8"}, "accuracyAfterTime": {"seconds": 6}}
         spec = {"measure": measure, "repeats": {"min": 3}, "thresholds": [
             {"metric": "timeToAccuracy", "max": 20, "where": {"trainers": n}} for n in (1, 2)]}
         file = self.define_script(script, "epochs", **spec)
@@ -178,7 +178,7 @@ class LogRules(cli.CliCase):
                            "epoch (?<epoch>): loss (?<loss>), (?<rate>) samples/s after (?<elapsed_s>) s"}]}
         script = ('for e in 1 2 3 4; do echo "epoch $e: loss 0.$((50 - 10 * e * BENCHD_TRAINERS / 2)), 100 samples/s after $((9 * e)) s"; '
                   'done')
-        result = self.run_script(script, rule, measure={"timeToAccuracy": {"loss": 0.3}})
+        result = self.run_script(script, rule, measure={"timeToAccuracy": {"loss": "0.3"}})
         self.assertEqual(result["measure"]["targetLoss"], 0.3)
         self.assertEqual([p["timeToAccuracy"]["value"] for p in result["points"]], [36, 18])
         self.assertEqual([p["timeToAccuracySpeedup"]["value"] for p in result["points"]], [1, 2])
@@ -194,7 +194,7 @@ class LogRules(cli.CliCase):
         cases = " ".join(f"{n}) t={t};;" for n, t in times.items())
         script = f'case $BENCHD_TRAINERS in {cases} esac; ' \
                  'echo "80% Top 1 Validation Accuracy reached in $t seconds, Compute: 9 seconds, Communication: 9 seconds"'
-        spec = {"measure": {"timeToAccuracy": {"accuracy": 0.8}}, "repeats": {"min": 1}}
+        spec = {"measure": {"timeToAccuracy": {"accuracy": "0.8"}}, "repeats": {"min": 1}}
         file = self.define_script(script, "mlbench", trainers=tuple(times), **spec)
         result = json.loads(self.ctl("run", file, "--local", "--store", self.store, "-o", "json").stdout)
         self.assertEqual([p["timeToAccuracy"]["value"] for p in result["points"]], list(times.values()))

@@ -20,9 +20,9 @@ TEST(test_status)
     } rows[] = {
         {"null", RUN_PENDING, 0, 0, 0, ""},
         {"{\"phase\": \"Dancing\"}", RUN_PENDING, 0, 0, 0, ""},
-        {"{\"phase\": \"Running\", \"completions\": \"3/12\", \"failed\": 2}", RUN_RUNNING, 5, 2,
-         12, ""},
-        {"{\"phase\": \"Running\", \"completions\": \"x/12\"}", RUN_RUNNING, 0, 0, 0, ""},
+        {"{\"phase\": \"Running\", \"succeeded\": 3, \"failed\": 2, \"total\": 12}", RUN_RUNNING, 5,
+         2, 12, ""},
+        {"{\"phase\": \"Running\", \"succeeded\": \"x\"}", RUN_RUNNING, 0, 0, 0, ""},
         {"{\"phase\": \"Failed\", \"conditions\": [{\"type\": \"Running\", \"status\": \"False\","
          " \"reason\": \"A\"}, {\"type\": \"Failed\", \"status\": \"True\", \"reason\": \"B\"}]}",
          RUN_FAILED, 0, 0, 0, "B"},

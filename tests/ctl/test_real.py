@@ -12,7 +12,7 @@ def emulated(kind):
     names = [f"conv{stack}_{i + 1}" for stack, n in enumerate((2, 2, 3, 3, 3), 1) for i in range(n)] + ["fc1", "fc2", "fc3"]
     layers = [{"name": name, "forwardMicroseconds": 100, "backwardMicroseconds": 200} for name in names]
     return {"model": "vgg16-fluid-fc512", "batchSize": 128, "exchange": {"kind": kind}, "compute": "Emulated",
-            "trace": {"stepMilliseconds": 300, "jitter": 0.01, "layers": layers}}
+            "trace": {"stepMilliseconds": 300, "jitter": "0.01", "layers": layers}}
 
 
 FASTEST = 128 / 0.285   # samples/s of one of them, its steps five standard deviations short; a busy machine only makes it slower
@@ -83,7 +83,7 @@ class Real(cli.CliCase):
         log = self.ctl("logs", result["run"], "--store", self.store, "--point", "1", "--role", "worker").stdout
         summary = [r for r in map(json.loads, filter(lambda x: x.startswith('{"benchd"'), log.splitlines())) if r["type"] == "summary"][0]
         self.assertGreater(summary["bytes_tx"], 2 * 61_000_000)
-        self.assertEqual("Tcp", summary["transport"])
+        self.assertEqual("TCP", summary["transport"])
         text = " ".join(self.ctl("results", result["run"], "--store", self.store).stdout.split())
         self.assertIn("emulated workers, 300 ms a step;", text)
 

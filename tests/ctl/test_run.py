@@ -115,7 +115,7 @@ class Results(cli.CliCase):
         self.assertEqual(self.run_tiny(repeats=1, extra=low, code=7)["phase"], "Succeeded")
 
     def test_a_threshold_that_could_not_be_judged_is_exit_7(self):
-        low = {"thresholds": [{"metric": "efficiency", "where": {"trainers": 1}, "min": 0.1, "confidence": 0.95}]}
+        low = {"thresholds": [{"metric": "efficiency", "where": {"trainers": 1}, "min": "0.1", "evaluate": "Interval"}]}
         result = self.run_tiny(repeats=2, extra=low, code=7)  # no interval with two trials
         self.assertEqual([t["verdict"] for t in result["thresholds"]], ["Unknown", "Unknown"])
         self.assertEqual([t["confidence"] for t in result["thresholds"]], [0.95, 0.95])
@@ -127,7 +127,7 @@ class Results(cli.CliCase):
 class Failures(cli.CliCase):
     def test_a_summary_without_samples_is_no_result(self):
         """A gate never passes empty: neither alone nor with a threshold."""
-        bound = {"thresholds": [{"metric": "efficiency", "where": {"trainers": 1}, "min": 0.9}]}
+        bound = {"thresholds": [{"metric": "efficiency", "where": {"trainers": 1}, "min": "0.9"}]}
         for field, why in (("samples", "'samples' is 0"), ("duration_ns", "'duration_ns' is 0")):
             with self.subTest(field):
                 result = self.run_tiny(repeats=1, extra=bound, env={"FAKE_SUMMARY": json.dumps({field: 0})}, code=1)

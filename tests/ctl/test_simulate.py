@@ -22,7 +22,7 @@ def trace(batch=2, layers=tuple(LAYERS), forward=6250, backward=12500):
 
 
 def exchange(**keys):
-    return {"kind": "PServer", "mode": "Sync", "wire": "Fp32", **keys}
+    return {"kind": "PServer", "mode": "Sync", "wire": "FP32", **keys}
 
 
 def workload(own=None, **keys):
@@ -96,7 +96,7 @@ class Simulate(cli.CliCase):
     def test_other_exchanges(self):
         """Half the bytes with bf16, a fourth with four local steps; an asynchronous trainer waits for no sum."""
         link = MODEL_BYTES / 12.5e6
-        rows = [(exchange(wire="Bf16"), link / 2, STEP_S + .02), (exchange(localSteps=4), link / 4, STEP_S + .02 / 4),
+        rows = [(exchange(wire="BF16"), link / 2, STEP_S + .02), (exchange(localSteps=4), link / 4, STEP_S + .02 / 4),
                 (exchange(mode="Async"), link, STEP_S), (exchange(serverThreads=2), link, STEP_S + .02)]
         for own, seconds, compute in rows:
             with self.subTest(own):

@@ -223,6 +223,35 @@ class Validate(cli.CliCase):
         files = [cli.ROOT / "manifests" / "benchmark-crd.yaml", cli.ROOT / "docs" / "definitions.md"]
         self.assertEqual(made.decode(), "".join(file.read_text(encoding="utf-8") for file in files), "run script/crd")
 
+    def test_the_kinds_follow_the_conventions_of_kubernetes(self):
+        """Each node has a description, no number is a float, an integer has a format, and an enum's words are CamelCase. Names of roles are keys."""
+        roles, nodes = {"pserver", "trainer", "worker", "launcher"}, 0
+
+        def walk(node, path):
+            nonlocal nodes
+            nodes += 1
+            if not path.endswith(("Benchmark.metadata", "BenchmarkRun.metadata")):   # the API server describes these
+                self.assertRegex(node.get("description", ""), r"^\S.*[.)]$", path)
+            self.assertNotEqual(node.get("type"), "number", path)
+            if node.get("type") == "integer":
+                self.assertIn(node.get("format"), ("int32", "int64"), path)
+                self.assertFalse(node["format"] == "int32" and node.get("maximum", 0) >= 2 ** 31, path)
+            for word in set(node.get("enum", ())) - roles:
+                self.assertRegex(word, r"^[A-Z][A-Za-z0-9]*$", path)
+                self.assertNotRegex(word, r"^(Dns|Ip|Tcp|Nccl|Idx|[A-Z][a-z]+[0-9]+)$", f"{path}: acronyms are in capitals")
+            for key, child in node.get("properties", {}).items():
+                walk(child, f"{path}.{key}")
+            for key in {"items", "additionalProperties"} & node.keys():
+                walk(node[key], f"{path}[]")
+
+        manifest = cli.ROOT / "manifests" / "benchmark-crd.yaml"
+        self.assertNotRegex(manifest.read_text(encoding="utf-8"), r"(?m)^[- ]*[\w-]+: [&*]", "anchors")
+        strict = cli.subprocess.run([cli.os.environ["YAML_JSON"], manifest], check=True, stdout=cli.subprocess.PIPE)   # no key twice, no merge key
+        for kind in json.loads(strict.stdout)["items"]:
+            self.assertLess(len(json.dumps(kind, separators=(",", ":"))), 110_000, "kubectl apply keeps a copy in an annotation")
+            walk(kind["spec"]["versions"][0]["schema"]["openAPIV3Schema"], kind["spec"]["names"]["kind"])
+        self.assertGreater(nodes, 750)
+
     def test_explain_prints_what_a_field_means(self):
         text = self.ctl("explain", "spec.systems.log").stdout
         self.assertRegex(text, r"(?m)^FIELD:  spec\.systems\.log   <string or object>$")

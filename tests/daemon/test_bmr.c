@@ -171,6 +171,9 @@ TEST(statuses)
                                               .now_unix_ms = 9000});
         assert_string_equal(field(s, "phase"), run_phase_to_string(rows[i].phase));
         assert_string_equal(field(s, "completions"), "6/12");
+        assert_int_equal(json_integer_value(json_object_get(s, "succeeded")), 6);
+        assert_int_equal(json_integer_value(json_object_get(s, "failed")), 1);
+        assert_int_equal(json_integer_value(json_object_get(s, "total")), 12);
         assert_string_equal(field(condition(s, "Complete"), "status"), rows[i].complete);
         assert_string_equal(field(condition(s, "Failed"), "status"), rows[i].failed);
         assert_string_equal(field(condition(s, "Running"), "status"), rows[i].running);

@@ -81,7 +81,7 @@ TEST(any_json_is_decoded)
         "{}",
         "[]",
         "{\"metadata\":1,\"spec\":[],\"status\":\"x\"}",
-        "{\"spec\":{\"definition\":7},\"status\":{\"conditions\":{},\"completions\":\"/\"}}",
+        "{\"spec\":{\"definition\":7},\"status\":{\"conditions\":{},\"succeeded\":\"/\"}}",
         "{\"status\":{\"conditions\":[1,{\"type\":\"Running\",\"status\":\"True\"}]}}",
     };
     for (size_t i = 0; i < N_ROWS(texts); i++) {

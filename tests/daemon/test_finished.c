@@ -25,8 +25,8 @@ static json_t *ended_bmr(size_t i, int64_t ttl_s)
         "{\"metadata\":{\"name\":\"r%zu\",\"uid\":\"%08zx-u\",\"generation\":1,"
         "\"creationTimestamp\":"
         "\"2026-01-01T00:00:00Z\"},\"spec\":{\"definition\":" DEFINITION "},\"status\":{\"phase\":"
-        "\"Succeeded\",\"observedGeneration\":1,\"completions\":\"2/"
-        "2\",\"failed\":0,\"conditions\":[]}}",
+        "\"Succeeded\",\"observedGeneration\":1,\"succeeded\":2,"
+        "\"failed\":0,\"total\":2,\"conditions\":[]}}",
         i, i, 5);
     json_t *bmr = parse(text);
     if (ttl_s >= 0) {

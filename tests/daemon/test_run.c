@@ -528,7 +528,7 @@ TEST(addressing_is_decided_once)
             assert_int_equal(run_naming(run, run->def), has_dns ? POD_BY_DNS : POD_BY_IP);
             const json_t *spec = json_object_get(run->def->spec->definition, "spec");
             assert_string_equal(json_string_value(json_object_get(spec, "addressing")),
-                                has_dns ? "Dns" : "Ip");
+                                has_dns ? "DNS" : "IP");
             run_free(run);
             w->env.has_dns = !has_dns;
         }
@@ -591,7 +591,7 @@ TEST(a_queue_needs_names)
     _cleanup_(run_freep) struct run *run = new_run(w, bmr);
     assert_int_equal(take(run, bmr, NULL), 0);
     assert_string_equal(run->refusal.reason, "InvalidDefinition");
-    assert_non_null(strstr(run->refusal.text, "write addressing: Dns, or scheduling.gang: None"));
+    assert_non_null(strstr(run->refusal.text, "write addressing: DNS, or scheduling.gang: None"));
 }
 
 /* A broken webhook: the run waits for it, and says so. */

@@ -146,7 +146,7 @@ TEST(a_missed_threshold_is_a_condition)
         _cleanup_(json_decrefp) json_t *bmr = inline_bmr(uid);
         json_t *definition = json_object_get(json_object_get(bmr, "spec"), "definition");
         json_object_set_new(definition, "thresholds",
-                            parse("[{\"metric\":\"efficiency\",\"min\":0.9,"
+                            parse("[{\"metric\":\"efficiency\",\"min\":\"0.9\","
                                   "\"where\":{\"trainers\":2}}]"));
         json_object_set_new(definition, "repeats", parse("{\"min\":1}"));
         _cleanup_(run_freep) struct run *run = new_run(w, bmr);

@@ -50,7 +50,7 @@ class Runs:
     def create(self, name, **changes):
         """Returns its uid."""
         body = {"apiVersion": "benchd.io/v1alpha1", "kind": "BenchmarkRun", "metadata": {"name": name},
-                "spec": {"definition": definition(**{"addressing": "Dns", "repeats": {"min": self.repeats}, **changes})}}
+                "spec": {"definition": definition(**{"addressing": "DNS", "repeats": {"min": self.repeats}, **changes})}}
         status, made = self.api("POST", RUNS, body)
         if status != 201:
             raise RuntimeError(made)

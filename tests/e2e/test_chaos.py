@@ -35,7 +35,7 @@ LEAST_RUNS = 100    # of an hour
 QUEUE = "team"
 KUEUE = f"/apis/{kueue.VERSION}"
 WORKLOADS = f"{KUEUE}/namespaces/benchd/workloads"
-SPEC = {"repeats": {"min": 2}, "sweep": {"grid": {"pservers": [1], "trainers": [1, 2]}}, "addressing": "Dns",
+SPEC = {"repeats": {"min": 2}, "sweep": {"grid": {"pservers": [1], "trainers": [1, 2]}}, "addressing": "DNS",
         "runPolicy": {"backoffLimit": 50, "ttlSecondsAfterFinished": 600}}   # each start of benchd lists those that are there
 
 

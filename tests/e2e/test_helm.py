@@ -80,7 +80,11 @@ def check_lint(t, helm):
 
 
 def check_same_as_kustomize(t, helm):
-    """Equal but for the word that keeps four objects."""
+    """Equal but for the word that keeps four objects, and the labels that say who manages them."""
+    def managed_by_helm(labels):
+        t.equal(f"benchd-{mkimage.VERSION}", labels.pop("helm.sh/chart", None), "the label of the chart")
+        return {**labels, "app.kubernetes.io/managed-by": {"Helm": "kustomize"}.get(labels["app.kubernetes.io/managed-by"])}
+
     k = helm.cluster.kubectl
     expected = helm.cluster_objects(k("kustomize", MANIFESTS).stdout)
     expected.update(helm.cluster_objects((MANIFESTS / "benchmark-crd.yaml").read_text()))
@@ -91,6 +95,8 @@ def check_same_as_kustomize(t, helm):
         del actual[name]["metadata"]["annotations"]["helm.sh/resource-policy"]
         if not actual[name]["metadata"]["annotations"]:
             del actual[name]["metadata"]["annotations"]
+    for item in [*(item for item in actual.values() if item["kind"] != "CustomResourceDefinition"), actual["Deployment/benchd"]["spec"]["template"]]:
+        item["metadata"]["labels"] = managed_by_helm(item["metadata"]["labels"])
     t.equal(set(expected), set(actual), "the same objects as kubectl kustomize manifests, and the kinds")
     for name in sorted(expected):
         t.equal(json.dumps(expected[name], sort_keys=True), json.dumps(actual.get(name), sort_keys=True), f"{name} is equal")
@@ -107,6 +113,14 @@ def find(tree, key):
     if isinstance(tree, dict):
         return [value for name, value in tree.items() if name == key] + [found for value in tree.values() for found in find(value, key)]
     return [found for value in tree for found in find(value, key)] if isinstance(tree, list) else []
+
+
+def without_release(objects):
+    """Without the labels that say which release made them, as kubectl apply -f makes them of a file."""
+    for item in objects.values():
+        labels = item["metadata"]["labels"]
+        item["metadata"]["labels"] = {key: value for key, value in labels.items() if key.endswith(("/name", "/part-of", "/component"))}
+    return objects
 
 
 def check_values(t, helm):
@@ -141,14 +155,14 @@ def check_values(t, helm):
 
     kueue = helm.cluster_objects((MANIFESTS / "kueue.yaml").read_text())
     shown = helm.objects("--set=kueue.create=true")
-    t.equal(kueue, {name: shown.get(name) for name in kueue}, "kueue.create gives the objects of manifests/kueue.yaml")
+    t.equal(kueue, without_release({name: shown[name] for name in kueue}), "kueue.create gives the objects of manifests/kueue.yaml")
     t.equal(set(kueue), set(shown) - set(helm.objects()), "and no other")
     jobs = {path.stem: helm.cluster_objects(path.read_text()) for path in (MANIFESTS / "jobs").iterdir()}
     shown = helm.objects(f"--set=jobs={{{','.join(jobs)}}}")
     t.equal({name: item for of_kind in jobs.values() for name, item in of_kind.items()},
-            {name: shown[name] for name in set(shown) - set(helm.objects())}, "jobs gives the Roles of manifests/jobs, and no other object")
+            without_release({name: shown[name] for name in set(shown) - set(helm.objects())}), "jobs gives the Roles of manifests/jobs, and no other object")
     reader = {name: item for name, item in helm.objects("--set=nodeReader.create=true").items() if "node-reader" in name}
-    t.equal(helm.cluster_objects((MANIFESTS / "node-reader.yaml").read_text()), reader, "the right to get nodes, as the manifest gives it")
+    t.equal(helm.cluster_objects((MANIFESTS / "node-reader.yaml").read_text()), without_release(reader), "the right to get nodes, as the manifest gives it")
 
     readers = '[{"ipBlock":{"cidr":"192.0.2.1/32"}},{"namespaceSelector":{"matchLabels":{"benchd.io/reader":"true"}}}]'
     limited = helm.objects(f"--set-json=networkPolicy.readers={readers}")["NetworkPolicy/benchd"]["spec"]["ingress"]

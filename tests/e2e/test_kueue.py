@@ -93,7 +93,7 @@ def post_run(q, name, scheduling=None, namespace="benchd", more=None, parallel=1
     """A run of one trial: a server and two trainers of 10 CPUs."""
     template = {"spec": pod_spec(more)}
     roles = {role: {"replicas": {"from": role + "s"}, "template": template} for role in ("pserver", "trainer")}
-    spec = definition(roles=roles, **{"sweep": {"grid": {"pservers": [1], "trainers": [2]}}, "addressing": "Dns", "repeats": {"min": 1},
+    spec = definition(roles=roles, **{"sweep": {"grid": {"pservers": [1], "trainers": [2]}}, "addressing": "DNS", "repeats": {"min": 1},
                                       "baseline": {"kind": "Point", "where": {"trainers": 2}}, **changes})
     q.post(runs_of(namespace), {"apiVersion": "benchd.io/v1alpha1", "kind": "BenchmarkRun", "metadata": {"name": name},
                                 "spec": {"definition": spec, "parallelism": {"trials": parallel}, "scheduling": scheduling or {"queueName": QUEUE, "priorityClass": "low"}}})
@@ -193,9 +193,11 @@ def check_queued(t, q, daemon, run):
 
 
 def check_lanes(t, q, ends):
-    """Two trials in the queue at a time, a Workload and a node each."""
+    """Two trials in the queue at a time, a Workload and a node each. Without the topology a first attempt may have pods on both nodes
+    before the second is admitted."""
     ends.is_held.set()
-    path = post_run(q, "lanes", parallel=2, more={"cpu": "5"}, sweep={"grid": {"pservers": [1], "trainers": [1, 2, 3]}}, repeats={"min": 2})
+    scheduling = {"queueName": QUEUE, "priorityClass": "low", "topology": {"key": "kubernetes.io/hostname"}}
+    path = post_run(q, "lanes", scheduling, parallel=2, more={"cpu": "5"}, sweep={"grid": {"pservers": [1], "trainers": [1, 2, 3]}}, repeats={"min": 2})
     attempts, nodes = set(), set()
 
     def look():
@@ -214,7 +216,7 @@ def check_lanes(t, q, ends):
 
 def check_refusals(t, q):
     for name, changes, words in (
-            ("by-ip", {"addressing": "Ip"}, "InvalidDefinition: spec.addressing: Ip starts the servers first"),
+            ("by-ip", {"addressing": "IP"}, "InvalidDefinition: spec.addressing: IP starts the servers first"),
             ("too-large", {"more": TOO_LARGE}, "NoTrialSucceeded: .* insufficient quota for cpu in flavor team"),
             ("no-class", {"scheduling": {"queueName": QUEUE, "priorityClass": "none"}}, 'NoTrialSucceeded: .*"none" not found')):
         path = post_run(q, name, **changes)

@@ -102,8 +102,10 @@ def check_objects(t, k):
     t.equal(OBJECTS, set(objects), "the objects of manifests/")
     elsewhere = {name for name, item in objects.items() if item["metadata"].get("namespace", "benchd") != "benchd"}
     t.equal(set(), elsewhere, "all in the namespace benchd")
-    t.equal({"benchd"}, {item["metadata"]["labels"].get("app.kubernetes.io/name") for item in items},
-            "all bear the name benchd")
+    recommended = {"name": "benchd", "instance": "benchd", "part-of": "benchd", "version": mkimage.VERSION, "managed-by": "kustomize"}
+    for item in [*items, objects["Deployment/benchd"]["spec"]["template"]]:
+        labels = item["metadata"]["labels"]
+        t.equal(recommended, {key: labels.get(f"app.kubernetes.io/{key}") for key in recommended}, f"{item.get('kind', 'the pod')} has the recommended labels")
 
     deployment = objects["Deployment/benchd"]["spec"]
     template = deployment["template"]

@@ -41,8 +41,8 @@ LATE, LOUD, ENDLESS = ("sleep 12", "sleep 0.3"), ("true", f"{NOISE.format(600000
 
 # role: whom to kill, once it trains; addressing: how the run's replicas find each other
 KILLED = [
-    ("trainer", "Dns", "trainer/0: killed by signal 9, not by the OOM killer"),
-    ("pserver", "Ip", "pserver/0: killed by signal 9, not by the OOM killer"),
+    ("trainer", "DNS", "trainer/0: killed by signal 9, not by the OOM killer"),
+    ("pserver", "IP", "pserver/0: killed by signal 9, not by the OOM killer"),
 ]
 
 
@@ -97,7 +97,7 @@ def shorten_waits(user):
 def check_permanent(t, user):
     runs = []
     for name, change, message in PERMANENT:
-        body = definition(name, failurePolicy={"onTrialFailure": "Stop"}, addressing="Dns", **change)
+        body = definition(name, failurePolicy={"onTrialFailure": "Stop"}, addressing="DNS", **change)
         result, said = user.run(body, code=1)
         t.equal("Failed", result["phase"], f"{name}: the run fails")
         trial = result["points"][0]["trials"][0]
@@ -112,7 +112,7 @@ def check_permanent(t, user):
 
 def check_not_set_up(t, user):
     """A ConfigMap that does not exist: the kubelet tries for ever, and says why in events alone."""
-    body = json.loads(json.dumps(definition("nomount", runPolicy={"backoffLimit": 0}, addressing="Dns")))
+    body = json.loads(json.dumps(definition("nomount", runPolicy={"backoffLimit": 0}, addressing="DNS")))
     pod = body["spec"]["roles"]["trainer"]["template"]["spec"]
     pod["volumes"] = [{"name": "v", "configMap": {"name": "nothing"}}]
     pod["containers"][0]["volumeMounts"] = [{"name": "v", "mountPath": "/v"}]   # a kubelet leaves out what no container mounts
@@ -159,7 +159,7 @@ def check_killed(t, user):
         process, run, pods = user.start_training(definition(f"{role}-killed", steps=12, addressing=addressing))
         env = {e["name"]: e.get("value") for e in pods["trainer"]["spec"]["containers"][0]["env"]}
         by_ip = pods["pserver"]["status"]["podIP"] + ":7164"
-        t.equal(addressing == "Ip", env["BENCHD_PSERVER_ADDRS"] == by_ip,
+        t.equal(addressing == "IP", env["BENCHD_PSERVER_ADDRS"] == by_ip,
                 f"{role}: the server is known by {addressing}")
         killed = user.node.kill(pods[role]["metadata"]["uid"], "benchworker")
         t.equal(1, len(killed), f"{role}: kill -9 of its process")

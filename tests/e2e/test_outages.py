@@ -104,7 +104,7 @@ class Runs:
 
     def create(self, name, **spec):
         body = {"apiVersion": "benchd.io/v1alpha1", "kind": "BenchmarkRun", "metadata": {"name": name},
-                "spec": {"definition": definition(addressing="Dns", **spec.pop("definition", {})), **spec}}
+                "spec": {"definition": definition(addressing="DNS", **spec.pop("definition", {})), **spec}}
         self.k("create", "--validate=strict", "-f", "-", stdin=json.dumps(body))
 
     def get(self, name):

@@ -87,7 +87,7 @@ def check_plain(t, k, node, daemon):
 
 
 def check_dns(t, k, node):
-    create(k, "dns", definition=definition(addressing="Dns", repeats={"min": 1}))
+    create(k, "dns", definition=definition(addressing="DNS", repeats={"min": 1}))
     t.ok(wait_for(lambda: len(node.pods()) >= 2), "by name, all are posted at once", node.pods())
     pod = node.pods()[0]
     service = json.loads(k("get", "services", "-o", "json").stdout)["items"]
@@ -172,7 +172,7 @@ def check_foreign_pod(t, k, node):
 
 
 def check_failure(t, k, node):
-    create(k, "crash", definition=definition(addressing="Dns", failurePolicy={"onTrialFailure": "Stop"}))
+    create(k, "crash", definition=definition(addressing="DNS", failurePolicy={"onTrialFailure": "Stop"}))
     wait_for(lambda: len(node.pods()) >= 2)
     trainer = [p for p in node.pods() if p["metadata"]["labels"]["benchd.io/role"] == "trainer"][0]
     node.end(trainer, code=3, reason="Error", message="no such data\n")
@@ -184,7 +184,7 @@ def check_failure(t, k, node):
 
 
 def check_vanished(t, k, node, daemon):
-    create(k, "vanish", definition=definition(addressing="Dns", repeats={"min": 1}))
+    create(k, "vanish", definition=definition(addressing="DNS", repeats={"min": 1}))
     t.ok(wait_for(lambda: "vanish-p0t0a0-trainer-0" in {p["metadata"]["name"] for p in node.pods()}), "a gang is there")
     k("delete", "pod", "vanish-p0t0a0-trainer-0", "--force", "--grace-period=0")
     t.ok(wait_for(lambda: [p for p in node.pods() if "a1-" in p["metadata"]["name"]]),
@@ -220,7 +220,7 @@ def check_queue(t, k, node):
 
 def check_foreground(t, k, node, daemon):
     """Deleted with its dependents first: the object stays until they are gone, and must not get new ones."""
-    create(k, "front", definition=definition(addressing="Dns"))
+    create(k, "front", definition=definition(addressing="DNS"))
     wait_for(lambda: len(node.pods()) >= 2)
     k("delete", "bmr", "front", "--cascade=foreground", "--wait=false")
     t.ok(wait_for(lambda: not [p for p in node.pods() if "deletionTimestamp" not in p["metadata"]]), "its pods go")

@@ -110,9 +110,9 @@ def check_gpus(t, cluster, ctl):
     kwok.make_nodes(cluster, 1, name="gpu", **{"nvidia.com/gpu": "8"})
     cluster.kubectl("label", "node", "gpu-0", "nvidia.com/gpu.product=NVIDIA-H100-80GB-HBM3", "topology.kubernetes.io/zone=z1",
                     "nvidia.com/cuda.driver-version.full=535.104.05", "node.kubernetes.io/instance-type=p5.48xlarge", "rack=r7")
-    spec = definition(addressing="Dns", repeats={"min": 1}, sweep={"grid": {"pservers": [1], "trainers": [1, 4], "tp": [1, 2]}, "require": [
+    spec = definition(addressing="DNS", repeats={"min": 1}, sweep={"grid": {"pservers": [1], "trainers": [1, 4], "tp": [1, 2]}, "require": [
         "devices % tp == 0"]}, parameters=[{"name": "tp", "targets": [{"roles": ["trainer"], "env": ["TP"]}]}])
-    spec["workload"] = {**spec["workload"], "flops": {"perSample": 9.3e10}, "precision": "fp32"}
+    spec["workload"] = {**spec["workload"], "flops": {"perSample": 93_000_000_000}, "precision": "FP32"}
     roles = json.loads(json.dumps(spec["roles"]))   # its two templates are one
     roles["trainer"]["template"]["spec"]["containers"][0]["resources"] = {"limits": {"nvidia.com/gpu": "1"}}
     path = cluster.dir / "gpus.json"
@@ -163,7 +163,7 @@ def check_lanes(t, cluster, daemon, ends, ctl):
     """Two trials at a time, each on nodes of its own, also after a kill -9; and marked."""
     path = cluster.dir / "lanes.json"
     path.write_text(json.dumps({"apiVersion": "benchd.io/v1alpha1", "kind": "Benchmark", "metadata": {"name": "lanes"},
-                                "spec": definition(addressing="Dns", repeats={"min": 2}, sweep={"grid": {"pservers": [1], "trainers": [1, 2, 3]}})}))
+                                "spec": definition(addressing="DNS", repeats={"min": 2}, sweep={"grid": {"pservers": [1], "trainers": [1, 2, 3]}})}))
     placement, api = Placement(cluster), Api(cluster)
     ends.is_held.set()
     name = ctl.run_and_detach("-f", str(path), "--parallel", "2")["metadata"]["name"]
@@ -223,7 +223,7 @@ def check_no_summaries(t):
         t.ok(wait_for(lambda: ctl("get", "runs").returncode == 0), "benchd is there")
         path = cluster.dir / "mute.json"
         path.write_text(json.dumps({"apiVersion": "benchd.io/v1alpha1", "kind": "Benchmark", "metadata": {"name": "mute"},
-                                    "spec": definition(addressing="Dns", repeats={"min": 1})}))
+                                    "spec": definition(addressing="DNS", repeats={"min": 1})}))
         done = ctl("run", "-f", str(path), "-o", "json")
         t.equal(1, done.returncode, "run without summaries: exit 1")
         result = json.loads(done.stdout)

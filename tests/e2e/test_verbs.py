@@ -66,7 +66,7 @@ class Verbs:
     def write(self, name, **changes):
         path = self.cluster.dir / f"{name}.json"
         path.write_text(json.dumps({"apiVersion": "benchd.io/v1alpha1", "kind": "Benchmark", "metadata": {"name": name},
-                                    "spec": definition(addressing="Dns", **changes)}))
+                                    "spec": definition(addressing="DNS", **changes)}))
         return str(path)
 
     def start_run(self, *args):

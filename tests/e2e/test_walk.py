@@ -64,8 +64,8 @@ def check_delete(t, user, name, before):
 
 def check_ip(t, user):
     """By addresses instead of names; on this node Auto takes names."""
-    result, _ = user.run(definition("by-ip", trainers=(2,), addressing="Ip"))
-    t.equal("Succeeded", result["phase"], "a run in Ip mode")
+    result, _ = user.run(definition("by-ip", trainers=(2,), addressing="IP"))
+    t.equal("Succeeded", result["phase"], "a run in IP mode")
     t.equal("", user.k("get", "services", "-n", NS, f"--selector=benchd.io/run={result['run']}", "-o", "name").stdout,
             "needs no Service")
     user.delete(result["run"])
@@ -85,7 +85,7 @@ def check_ring(t, user):
         t.ok(figure["value"] > 0 and figure["unit"] == "samples/s", f"the ring: point {point['point']} has a figure", figure)
     t.match("EFFICIENCY", user.ctl("results", result["run"]).stdout, "the ring: the tables")
     log = user.ctl("logs", result["run"], "--point", "1", "--role", "worker").stdout
-    t.match('"transport":"Tcp"', log, "the ring: what a worker says")
+    t.match('"transport":"TCP"', log, "the ring: what a worker says")
     user.delete(result["run"])
 
 

@@ -152,7 +152,7 @@ TEST(thresholds_are_judged)
     static const char *const metrics[] = {"efficiency", "efficiencyPerPod", "exchangeShare"};
     for (size_t i = 0; i < N_ROWS(metrics); i++) {
         _cleanup_(freep) char *more =
-            xasprintf(MORE "  thresholds: [{metric: %s, max: 0.9}]\n", metrics[i]);
+            xasprintf(MORE "  thresholds: [{metric: %s, max: \"0.9\"}]\n", metrics[i]);
         _cleanup_(stored_done) struct stored s = {0};
         init_with(&s, more);
         load_both(&s, 0);

@@ -46,6 +46,8 @@ TEST(pod_by_dns)
         {"benchd.io/run", "sample-1"},              {"benchd.io/point", "0"},
         {"benchd.io/trial", "1"},                   {"benchd.io/attempt", "2"},
         {"benchd.io/role", "trainer"},              {"benchd.io/replica-index", "0"},
+        {"app.kubernetes.io/name", "benchd-run"},   {"app.kubernetes.io/instance", "sample-1"},
+        {"app.kubernetes.io/part-of", "benchd"},    {"app.kubernetes.io/component", "trainer"},
     };
     /* clang-format on */
     for (size_t i = 0; i < N_ROWS(expected); i++) {

@@ -18,7 +18,7 @@ static struct run_def *make_large_run(enum kind kind, uint32_t n)
         "apiVersion: benchd.io/v1alpha1\nkind: Benchmark\nmetadata: {name: sample}\n"
         "spec:\n  systems: [%s]\n"
         "  workload: {model: vgg16-fluid-fc512, dataset: {kind: Synthetic}, batchSize: 16, "
-        "exchange: {kind: PServer, mode: Sync, wire: Fp32}}\n"
+        "exchange: {kind: PServer, mode: Sync, wire: FP32}}\n"
         "  baseline: {kind: Point, where: {pservers: 20}}\n"
         "  sweep: {grid: {pservers: [20], trainers: [%u]}}\n"
         "  roles:\n    pserver: {replicas: {from: pservers}, template: &t {spec: {containers: "

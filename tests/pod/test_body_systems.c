@@ -83,7 +83,7 @@ TEST(pods_have_no_shaped_links)
 /* Our own values are data: Kubernetes must not expand them. */
 TEST(values_are_not_expanded)
 {
-    struct run_def *def = make_run("dataset: {kind: Synthetic}", "dataset: {kind: Cifar10, path: "
+    struct run_def *def = make_run("dataset: {kind: Synthetic}", "dataset: {kind: CIFAR10, path: "
                                                                  "/d/$(BENCHD_RUN)/$$/$x}");
     _cleanup_(json_decrefp) json_t *pod = make_pod(def, POD_BY_DNS);
     assert_string_equal(env_of(pod, "BENCHD_DATA"), "cifar10:/d/$$(BENCHD_RUN)/$$$/$x");
@@ -210,8 +210,8 @@ TEST(rendezvous_in_pods)
     assert_int_equal(pod_body(def, &second, &addresses, POD_BY_IP, &pod, &err), -EINVAL);
     assert_string_equal(err.msg,
                         "system 'mine': variable MASTER_ADDR of worker needs the addresses "
-                        "of role worker, which addressing Ip does not give; write "
-                        "addressing: Dns");
+                        "of role worker, which addressing IP does not give; write "
+                        "addressing: DNS");
     assert_int_equal(pod_body(def, &other, &addresses, POD_BY_IP, &pod, &err), 0);
     json_decref(pod);
     assert_false(pod_body_is_alike(def, 0));
@@ -245,5 +245,5 @@ TEST(workers_by_ip)
     json_decref(pod);
     assert_int_equal(pod_body(def, &second, &addresses, POD_BY_IP, &pod, &err), -EINVAL);
     assert_string_equal(err.msg, "system 'ours': a worker needs the address of the next one, which "
-                                 "addressing Ip does not give; write addressing: Dns");
+                                 "addressing IP does not give; write addressing: DNS");
 }

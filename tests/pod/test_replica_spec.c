@@ -101,8 +101,9 @@ static struct replica_spec build(const struct run_def *def, uint32_t point, enum
 TEST(trainers_are_emulated)
 {
     _cleanup_(freep) char *text = definition_with(
-        "batchSize: 64", "batchSize: 64\n    compute: Emulated\n    trace: {jitter: 0.05, layers: "
-                         "[{name: fc1, forwardMicroseconds: 2, backwardMicroseconds: 3}]}");
+        "batchSize: 64",
+        "batchSize: 64\n    compute: Emulated\n    trace: {jitter: \"0.05\", layers: "
+        "[{name: fc1, forwardMicroseconds: 2, backwardMicroseconds: 3}]}");
     _cleanup_(run_def_freep) struct run_def *def = make_run(text, NULL, 0);
     for (enum role role = ROLE_PSERVER; role <= ROLE_WORKER; role++) {
         _cleanup_(replica_spec_done) struct replica_spec spec = build(def, 0, role);
@@ -131,15 +132,15 @@ TEST(what_is_said_of_an_exchange)
         uint32_t server_threads;
     } rows[] = {
         {"BENCHD_WIRE=", NULL, .wire = EXCHANGE_WIRE_FP32},
-        {"BENCHD_WIRE=", "BENCHD_WIRE=Bf16", .wire = EXCHANGE_WIRE_BF16},
+        {"BENCHD_WIRE=", "BENCHD_WIRE=BF16", .wire = EXCHANGE_WIRE_BF16},
         {"BENCHD_SERVER_THREADS=", NULL, .server_threads = 0},
         {"BENCHD_SERVER_THREADS=", "BENCHD_SERVER_THREADS=2", .server_threads = 2},
         {"BENCHD_MODE=", NULL, .mode = {0}},
         {"BENCHD_MODE=", "BENCHD_MODE=Async", .mode = {.kind = EXCHANGE_ASYNC}},
         {"BENCHD_MODE=", "BENCHD_MODE=Sync localSteps=2", .mode = {.local_steps = 2}},
         {"BENCHD_TRANSPORT=", NULL, .transport = EXCHANGE_TRANSPORT_AUTO},
-        {"BENCHD_TRANSPORT=", "BENCHD_TRANSPORT=Tcp", .transport = EXCHANGE_TRANSPORT_TCP},
-        {"BENCHD_TRANSPORT=", "BENCHD_TRANSPORT=Nccl", .transport = EXCHANGE_TRANSPORT_NCCL},
+        {"BENCHD_TRANSPORT=", "BENCHD_TRANSPORT=TCP", .transport = EXCHANGE_TRANSPORT_TCP},
+        {"BENCHD_TRANSPORT=", "BENCHD_TRANSPORT=NCCL", .transport = EXCHANGE_TRANSPORT_NCCL},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         _cleanup_(run_def_freep) struct run_def *def = make_example_run();
@@ -314,7 +315,7 @@ TEST(limits_stand_in_for_requests)
 TEST(data_and_arguments_without_command)
 {
     _cleanup_(freep) char *text =
-        definition_with("dataset: {kind: Synthetic}", "dataset: {kind: Idx, path: /data/fashion}");
+        definition_with("dataset: {kind: Synthetic}", "dataset: {kind: IDX, path: /data/fashion}");
     char *at = strstr(text, "{name: main}");
     _cleanup_(freep) char *with_args = xasprintf("%.*s{name: main, args: [-v]}%s", (int)(at - text),
                                                  text, at + strlen("{name: main}"));

@@ -11,7 +11,7 @@ static void sweep(struct fixture *f)
     fixture_init(f, "{grid: {pservers: [1, 2], trainers: [1, 2], batch_size: [16]}}",
                  SINGLE_NODE "  repeats: {min: 3}\n"
                              "  thresholds:\n"
-                             "  - {metric: efficiency, where: {trainers: 2}, min: 0.9}\n",
+                             "  - {metric: efficiency, where: {trainers: 2}, min: \"0.9\"}\n",
                  8);
     for (uint32_t p = 0; p < 5; p++) {
         for (uint32_t t = 0; t < 3; t++) {
@@ -72,7 +72,7 @@ static void trouble(struct fixture *f)
     fixture_init(f, "{grid: {pservers: [1], trainers: [1, 2, 4]}}",
                  "  baseline: {kind: Point, where: {trainers: 1}}\n  repeats: {min: 2}\n"
                  "  failurePolicy: {onTrialFailure: Skip, maxFailedTrials: 9}\n"
-                 "  thresholds: [{metric: efficiency, where: {trainers: 2}, min: 0.95},\n"
+                 "  thresholds: [{metric: efficiency, where: {trainers: 2}, min: \"0.95\"},\n"
                  "               {metric: throughput, where: {trainers: 4}, min: 100}]\n",
                  2);
     fixture_throughput(f, 0, 0, 40);
@@ -171,7 +171,7 @@ static void accuracy(struct fixture *f)
                  "  roles: {trainer: {replicas: {from: trainers},\n"
                  "                    template: {spec: {containers: [{name: main}]}}}}\n"
                  "  repeats: {min: 3}\n"
-                 "  measure: {steps: 8, timeToAccuracy: {accuracy: 0.8},\n"
+                 "  measure: {steps: 8, timeToAccuracy: {accuracy: \"0.8\"},\n"
                  "            accuracyAfterTime: {seconds: 100}}\n"
                  "  thresholds: [{metric: timeToAccuracy, max: 230}]\n",
                  8);

@@ -66,7 +66,7 @@ TEST(shown_everywhere)
     _cleanup_(fixture_done) struct fixture f;
     fixture_init(&f, "{grid: {pservers: [1], trainers: [1, 2]}}",
                  "  baseline: {kind: Point, where: {trainers: 1}}\n  repeats: {min: 3}\n"
-                 "  measure: {steps: 8, timeToAccuracy: {accuracy: 0.4}, "
+                 "  measure: {steps: 8, timeToAccuracy: {accuracy: \"0.4\"}, "
                  "accuracyAfterTime: {seconds: 20}}\n",
                  8);
     for (uint32_t p = 0; p < 2; p++) {

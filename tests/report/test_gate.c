@@ -100,7 +100,7 @@ TEST(tables_name_what_was_skipped)
     _cleanup_(buf_done) struct buf text = BUF_INIT, markdown = BUF_INIT, html = BUF_INIT;
     fixture_init(&f, "{grid: {pservers: [1], trainers: [1]}}",
                  "  repeats: {min: 1}\n"
-                 "  thresholds: [{metric: efficiency, where: {trainers: 9}, min: 0.9}]\n",
+                 "  thresholds: [{metric: efficiency, where: {trainers: 9}, min: \"0.9\"}]\n",
                  16);
     fixture_throughput(&f, 0, 0, 100);
     fixture_throughput(&f, 1, 0, 110);

@@ -24,7 +24,7 @@ static const struct {
     {"systems:", "  systems: [{name: benchworker, profile: benchworker}]\n"},
     {"workload:",
      "  workload: {model: vgg16-fluid-fc512, dataset: {kind: Synthetic}, batchSize: 16,\n"
-     "             exchange: {kind: PServer, mode: Sync, wire: Fp32}}\n"},
+     "             exchange: {kind: PServer, mode: Sync, wire: FP32}}\n"},
     {"roles: {t", "  roles:\n"
                   "    pserver: {replicas: {from: pservers},\n"
                   "              template: &pod {spec: {containers: [{name: main}]}}}\n"

@@ -189,8 +189,10 @@ static const char one_trainer[] =
     "  roles: {trainer: {replicas: {from: trainers}, template: {spec: {containers: [{name: "
     "main}]}}}}\n"
     "  repeats: {min: 3}\n"
-    "  measure: {steps: 8, timeToAccuracy: {accuracy: 0.75}, accuracyAfterTime: {seconds: 45}}\n"
-    "  thresholds: [{metric: timeToAccuracy, max: 100}, {metric: accuracyAfterTime, min: 0.1}]\n";
+    "  measure: {steps: 8, timeToAccuracy: {accuracy: \"0.75\"}, accuracyAfterTime: {seconds: "
+    "45}}\n"
+    "  thresholds: [{metric: timeToAccuracy, max: 100}, {metric: accuracyAfterTime, min: "
+    "\"0.1\"}]\n";
 
 /* The definition with what is measured. */
 static void asked(struct fixture *f)
@@ -299,7 +301,7 @@ TEST(one_trainer_speaks)
             "  workload: {model: vgg16-fluid-fc512, exchange: {kind: None}, batchSize: 16}\n"
             "  roles: {trainer: {replicas: {from: trainers}, template: {spec: "
             "{containers: [{name: main}]}}}}\n"
-            "  measure: {steps: 8, timeToAccuracy: {accuracy: 0.4}}\n"
+            "  measure: {steps: 8, timeToAccuracy: {accuracy: \"0.4\"}}\n"
             "  repeats: {min: 1}\n",
             2);
         struct attempt_row *row = fixture_throughput(&f, 0, 0, 40);

@@ -23,16 +23,17 @@ static const struct {
      "  baseline: {kind: Point, where: {trainers: 1}}\n  repeats: {min: 3}\n", 8},
     {"{grid: {pservers: [1, 2], trainers: [1, 2, 4]}}",
      "  baseline: {kind: SingleNode}\n  repeats: {min: 5}\n"
-     "  thresholds:\n  - {metric: efficiency, where: {trainers: 2}, min: 0.9}\n",
+     "  thresholds:\n  - {metric: efficiency, where: {trainers: 2}, min: \"0.9\"}\n",
      0},
     {"{grid: {pservers: [2], trainers: [6]}}", "  repeats: {min: 6}\n", 0},
     {"{grid: {pservers: [1], trainers: [1, 2]}}",
      "  repeats: {min: 3}\n"
-     "  measure: {steps: 8, timeToAccuracy: {accuracy: 0.4}, accuracyAfterTime: {seconds: 20}}\n",
+     "  measure: {steps: 8, timeToAccuracy: {accuracy: \"0.4\"}, accuracyAfterTime: {seconds: "
+     "20}}\n",
      8},
     {"{grid: {pservers: [1], trainers: [1, 2]}}",
      "  baseline: {kind: Point, where: {trainers: 1}}\n"
-     "  repeats: {min: 3, max: 8, stopWhen: {relativeHalfWidth: 0.02}}\n",
+     "  repeats: {min: 3, max: 8, stopWhen: {relativeHalfWidth: \"0.02\"}}\n",
      8},
     {"{grid: {pservers: [1], trainers: [1]}}", "", 1},
 };

@@ -179,7 +179,7 @@ TEST(no_baseline_no_ratio)
     _cleanup_(fixture_done) struct fixture f;
     fixture_init(&f, ONE_POINT,
                  SINGLE_NODE "  repeats: {min: 1}\n"
-                             "  thresholds: [{metric: efficiency, min: 0.5},\n"
+                             "  thresholds: [{metric: efficiency, min: \"0.5\"},\n"
                              "               {metric: throughput, max: 70},\n"
                              "               {metric: throughput, where: {trainers: 9}, min: 1}]\n",
                  8);
@@ -240,7 +240,7 @@ TEST(a_baseline_is_judged_with_confidence)
     _cleanup_(fixture_done) struct fixture f;
     fixture_init(&f, "{grid: {pservers: [1], trainers: [1, 2]}}",
                  "  baseline: {kind: Point, where: {trainers: 1}}\n  repeats: {min: 1}\n"
-                 "  thresholds: [{metric: efficiency, min: 0.5, confidence: 0.95}]\n",
+                 "  thresholds: [{metric: efficiency, min: \"0.5\", evaluate: Interval}]\n",
                  8);
     fixture_throughput(&f, 0, 0, 80);
     fixture_throughput(&f, 1, 0, 150);

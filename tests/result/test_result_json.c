@@ -45,7 +45,7 @@ TEST(golden_document)
     fixture_init(&f, ONE_POINT,
                  SINGLE_NODE "  repeats: {min: 3, order: Interleaved}\n"
                              "  thresholds:\n"
-                             "  - {metric: efficiency, where: {trainers: 2}, min: 0.9}\n",
+                             "  - {metric: efficiency, where: {trainers: 2}, min: \"0.9\"}\n",
                  8);
     fixture_succeed(&f, 0, 0, 0, (double[]){3.2, 3.2});
     fixture_end(&f, 0, 1, 0, ATTEMPT_VOID, "trainer/1: killed by signal 9");
@@ -71,7 +71,7 @@ TEST(golden_document)
     result_free(parts);
 }
 
-/* Absent is Fp32, which is what a baseline without servers has: it sends nothing. */
+/* Absent is FP32, which is what a baseline without servers has: it sends nothing. */
 TEST(the_format_of_numbers)
 {
     for (int is_bf16 = 0; is_bf16 < 2; is_bf16++) {
@@ -86,7 +86,7 @@ TEST(the_format_of_numbers)
             const json_t *list = json_object_get(o, lists[i]);
             assert_int_equal(json_array_size(list), 1);
             const char *wire = json_string_value(json_object_get(json_array_get(list, 0), "wire"));
-            assert_string_equal(wire == NULL ? "" : wire, is_bf16 && i == 0 ? "Bf16" : "");
+            assert_string_equal(wire == NULL ? "" : wire, is_bf16 && i == 0 ? "BF16" : "");
             const json_t *threads = json_object_get(json_array_get(list, 0), "serverThreads");
             assert_int_equal(json_integer_value(threads), is_bf16 && i == 0 ? 2 : 0);
         }
@@ -100,8 +100,8 @@ TEST(how_replicas_reached_each_other)
         const char *text;
     } rows[] = {
         {EXCHANGE_TRANSPORT_AUTO, EXCHANGE_TRANSPORT_AUTO, "null"},
-        {EXCHANGE_TRANSPORT_AUTO, EXCHANGE_TRANSPORT_TCP, "\"Tcp\""},
-        {EXCHANGE_TRANSPORT_NCCL, EXCHANGE_TRANSPORT_TCP, "\"Nccl and Tcp\""},
+        {EXCHANGE_TRANSPORT_AUTO, EXCHANGE_TRANSPORT_TCP, "\"TCP\""},
+        {EXCHANGE_TRANSPORT_NCCL, EXCHANGE_TRANSPORT_TCP, "\"NCCL and TCP\""},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         _cleanup_(fixture_done) struct fixture f;

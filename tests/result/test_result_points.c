@@ -82,9 +82,10 @@ TEST(points_that_stop_early)
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         print_message("# row '%s'\n", rows[i].name);
         _cleanup_(fixture_done) struct fixture f;
-        fixture_init(
-            &f, ONE_POINT,
-            SINGLE_NODE "  repeats: {min: 3, max: 10, stopWhen: {relativeHalfWidth: 0.05}}\n", 8);
+        fixture_init(&f, ONE_POINT,
+                     SINGLE_NODE
+                     "  repeats: {min: 3, max: 10, stopWhen: {relativeHalfWidth: \"0.05\"}}\n",
+                     8);
         for (uint32_t t = 0; t < rows[i].n; t++) {
             if (rows[i].x[t] > 0) {
                 const struct attempt_row *row = fixture_throughput(&f, 0, t, rows[i].x[t]);

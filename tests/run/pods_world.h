@@ -45,7 +45,7 @@ void make_launcher(struct world *w, enum pod_naming naming);
 void world_open(struct world *w, enum pod_naming naming);
 /* The same with a log rule of the system. */
 void world_open_with_log(struct world *w, enum pod_naming naming, const char *log);
-/* By Ip, of three points, with so many lanes and open gates. */
+/* By IP, of three points, with so many lanes and open gates. */
 void world_open_lanes(struct world *w, uint32_t n_lanes);
 void world_close(struct world *w);
 /* The three replicas of an attempt. */

@@ -424,7 +424,7 @@ TEST(points_stop_early)
 {
     const struct test_def_params params = {
         .grid = "{pservers: [1, 2], trainers: [1, 2]}",
-        .range = "{min: 3, max: 6, stopWhen: {relativeHalfWidth: 0.05}}",
+        .range = "{min: 3, max: 6, stopWhen: {relativeHalfWidth: \"0.05\"}}",
         .backoff_limit = 1};
     for (int every = 0; every < 7; every++) {
         _cleanup_(world_close) struct world w;

@@ -26,14 +26,14 @@ static struct {
 static char *definition(struct sim_run *r)
 {
     static const char *const policies[] = {"All", "Running", "None", "OnSuccess"};
-    static const char *const addressing[] = {"Auto", "Dns", "Ip"};
+    static const char *const addressing[] = {"Auto", "DNS", "IP"};
     const unsigned n_drawn = 1 + sim_below(DRAW_USER, 2);
     r->n_lanes = sim_lanes(sim.seed);
     const unsigned n_points = r->n_lanes > 1 ? 3 : n_drawn;
     const unsigned n_trials = 1 + sim_below(DRAW_USER, 2);
     const char *policy = policies[sim_below(DRAW_USER, 4)];
     const unsigned by = sim_below(DRAW_USER, 3);
-    const char *naming = sim_has_queue(sim.seed) ? "Dns" : addressing[by];
+    const char *naming = sim_has_queue(sim.seed) ? "DNS" : addressing[by];
     _cleanup_(freep) char *ttl =
         r->is_brief ? xasprintf(",\"ttlSecondsAfterFinished\":%d", SIM_TTL_S) : xstrdup("");
     r->stops_early = sim.seed > 40 && sim.seed % 8 == 5 && sim.seed % 3 != 0 && !sim.is_slow;

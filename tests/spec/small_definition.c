@@ -14,7 +14,7 @@ const char definition_text[] =
             /* 7 */ "    model: vgg16-fluid-fc512\n"
             /* 8 */ "    dataset: {kind: Synthetic}\n"
             /* 9 */ "    batchSize: 64\n"
-            /* 10 */ "    exchange: {kind: PServer, mode: Sync, wire: Fp32}\n"
+            /* 10 */ "    exchange: {kind: PServer, mode: Sync, wire: FP32}\n"
             /* 11 */ "  sweep:\n"
             /* 12 */ "    grid: {pservers: [1, 2], trainers: [1, 2, 4], batch_size: [16]}\n"
             /* 13 */ "  parameters:\n"

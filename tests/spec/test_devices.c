@@ -13,7 +13,7 @@ static const char head[] = "apiVersion: benchd.io/v1alpha1\n"
                            "spec:\n"
                            "  systems: [{name: a, profile: none, image: i, command: [c]}]\n"
                            "  workload: {model: m, batchSize: 1, exchange: {kind: AllReduce}, "
-                           "precision: bf16}\n"
+                           "precision: BF16}\n"
                            "  repeats: {min: 1}\n";
 #define GPUS "/spec/containers/0/resources/limits/nvidia.com~1gpu"
 #define SWEEP(points)                                                                              \

@@ -115,7 +115,7 @@ TEST(of_a_grid)
     _cleanup_(freep) char *text = xasprintf(
         "%s  sweep: {grid: {pservers: [1, 2], trainers: [1, 2]}, exclude: [{trainers: 2}]}\n"
         "  local: {sweep: {grid: {trainers: [1, 2, 3]}}, measure: {steps: 2}, repeats: {min: 1}}\n"
-        "  thresholds: [{metric: efficiency, where: {trainers: 1}, min: 0.5}]\n",
+        "  thresholds: [{metric: efficiency, where: {trainers: 1}, min: \"0.5\"}]\n",
         head);
     try_all(text, 900);
 }
@@ -164,6 +164,6 @@ TEST(of_systems)
         "  sweep: {grid: {workers: [1, 2]}}\n"
         "  roles: {worker: {replicas: {from: workers}, template: {spec: {containers: [{name: m, "
         "env: [{name: V, value: v}], resources: {limits: {cpu: 1}}}]}}}}\n"
-        "  repeats: {min: 3, max: 4, stopWhen: {relativeHalfWidth: 0.02}}\n";
+        "  repeats: {min: 3, max: 4, stopWhen: {relativeHalfWidth: \"0.02\"}}\n";
     try_all(text, 1500);
 }

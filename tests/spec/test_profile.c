@@ -14,7 +14,7 @@ FREEP(profile_free, struct profile)
 static const char good[] = "name: torch\n"
                            "description: a peer\n"
                            "models: [vgg16-fluid-fc512]\n"
-                           "datasets: [Synthetic, Idx]\n"
+                           "datasets: [Synthetic, IDX]\n"
                            "exchanges: [None]\n"
                            "python:\n"
                            "  packages: [torch==2.15.0, numpy==2.4.6]\n"
@@ -74,7 +74,7 @@ TEST(refuses_what_is_wrong)
          "is reserved for the native worker"},
         {"unknown key", "description", "descriptoin", "unknown field 'descriptoin'"},
         {"no models", "[vgg16-fluid-fc512]", "[]", "models"},
-        {"unknown dataset", "Idx]", "Mnist]", "unknown value 'Mnist'"},
+        {"unknown dataset", "IDX]", "Mnist]", "unknown value 'Mnist'"},
         {"unknown exchange", "[None]", "[Ring]", "unknown value 'Ring'"},
         {"no requirements", "  requirements: requirements.txt\n", "", "'requirements' is missing"},
         {"not pinned", "torch==2.15.0", "torch", "package 'torch' is not pinned"},
@@ -154,7 +154,7 @@ static struct profiles one_profile(void)
 }
 
 #define SINGLE "exchange: {kind: None}"
-#define SERVED "exchange: {kind: PServer, mode: Sync, wire: Fp32}"
+#define SERVED "exchange: {kind: PServer, mode: Sync, wire: FP32}"
 
 /* The sample definition with two systems, of one trainer without servers. Owned. */
 static char *two_systems(const char *profile, const char *from, const char *to)
@@ -187,10 +187,10 @@ TEST(a_definition_asks_what_the_profile_has)
         {"served", "torch", SINGLE, SERVED,
          "f.yaml:7:27: error: spec.systems[1].profile: profile 'torch' does not support "
          "exchange PServer; it trains on a single node only"},
-        {"bf16 without servers", "torch", SINGLE, "exchange: {kind: None, wire: Bf16}",
-         "spec.workload.exchange.wire: wire Bf16: only benchworker's parameter servers have it"},
-        {"data", "torch", SINGLE, SINGLE ", dataset: {kind: Cifar10, path: /d}",
-         "profile 'torch' does not support dataset Cifar10"},
+        {"bf16 without servers", "torch", SINGLE, "exchange: {kind: None, wire: BF16}",
+         "spec.workload.exchange.wire: wire BF16: only benchworker's parameter servers have it"},
+        {"data", "torch", SINGLE, SINGLE ", dataset: {kind: CIFAR10, path: /d}",
+         "profile 'torch' does not support dataset CIFAR10"},
     };
     _cleanup_(profiles_done) struct profiles profiles = one_profile();
     struct spec_overrides overrides = {.profiles = &profiles};

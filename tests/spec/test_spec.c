@@ -80,9 +80,10 @@ TEST(reads_a_trace)
         double jitter;
     } rows[] = {
         {"{" LAYERS "}", "conv1_1=1000000:3000000,fc1=0:1000", 0},
-        {"{stepMilliseconds: 8002, jitter: 0.05, " LAYERS "}",
+        {"{stepMilliseconds: 8002, jitter: \"0.05\", " LAYERS "}",
          "conv1_1=2000000000:6000000000,fc1=0:2000000", 0.05},
-        {"{stepMilliseconds: 1, jitter: 0.3, " LAYERS "}", "conv1_1=249938:749813,fc1=0:250", 0.3},
+        {"{stepMilliseconds: 1, jitter: \"0.3\", " LAYERS "}", "conv1_1=249938:749813,fc1=0:250",
+         0.3},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         _cleanup_(freep) char *more =
@@ -103,13 +104,13 @@ TEST(reads_a_trace)
 TEST(reads_cluster_fields)
 {
     _cleanup_(freep) char *text = definition_with(
-        "  measure:", "  addressing: Ip\n"
+        "  measure:", "  addressing: IP\n"
                       "  runPolicy: {ttlSecondsAfterFinished: 0, cleanPodPolicy: None}\n"
                       "  measure:");
     _cleanup_(spec_freep) struct spec *s = definition_load(text, NULL);
     assert_int_equal(s->run_policy.ttl_s, 0);
     assert_string_equal(clean_pod_policy_names[s->run_policy.clean_pod_policy], "None");
-    assert_string_equal(addressing_names[s->addressing], "Ip");
+    assert_string_equal(addressing_names[s->addressing], "IP");
 }
 
 static const char *const shipped[] = {
@@ -225,7 +226,7 @@ TEST(repeats_by_default)
 
 TEST(points_may_stop_early)
 {
-#define RULE "stopWhen: {relativeHalfWidth: 0.02}"
+#define RULE "stopWhen: {relativeHalfWidth: \"0.02\"}"
     static const struct {
         const char *name, *repeats, *local;
         int64_t option;
@@ -317,7 +318,7 @@ TEST(merges_local)
 {
     _cleanup_(freep) char *text = definition_with(
         "  repeats:", "  local:\n"
-                      "    workload: {batchSize: 8, dataset: {kind: Idx, path: /d}}\n"
+                      "    workload: {batchSize: 8, dataset: {kind: IDX, path: /d}}\n"
                       "    sweep: {grid: {pservers: [1], batch_size: [4, 8]}}\n"
                       "    measure: {steps: 2}\n"
                       "    repeats: {min: 1}\n"
@@ -355,8 +356,8 @@ TEST(local_of_another_kind_replaces)
 
     _cleanup_(freep) char *with_path = definition_with(
         "    dataset: {kind: Synthetic}\n    batchSize: 64\n    exchange: {kind: PServer, mode: "
-        "Sync, wire: Fp32}\n",
-        "    dataset: {kind: Idx, path: /data}\n    batchSize: 64\n    exchange: {kind: PServer}\n"
+        "Sync, wire: FP32}\n",
+        "    dataset: {kind: IDX, path: /data}\n    batchSize: 64\n    exchange: {kind: PServer}\n"
         "  local: {workload: {dataset: {kind: Synthetic}}}\n");
     s = definition_load(with_path, &overrides);
     assert_int_equal(s->workload.dataset, DATASET_SYNTHETIC);
@@ -368,7 +369,7 @@ TEST(local_of_another_kind_replaces)
 /* Of all systems without an exchange of their own, and of no baseline: it sends nothing. */
 TEST(bf16_on_the_wire)
 {
-    _cleanup_(freep) char *text = definition_with("wire: Fp32", "wire: Bf16, serverThreads: 2");
+    _cleanup_(freep) char *text = definition_with("wire: FP32", "wire: BF16, serverThreads: 2");
     struct spec *s = definition_load(text, NULL);
     assert_int_equal(s->workload.exchange.wire, EXCHANGE_WIRE_BF16);
     assert_int_equal(s->workload.exchange.server_threads, 2);
@@ -377,13 +378,13 @@ TEST(bf16_on_the_wire)
     }
     char suffix[EXCHANGE_SUFFIX_MAX];
     exchange_suffix(&s->workload.exchange, suffix);
-    assert_string_equal(suffix, " Bf16 serverThreads=2");
+    assert_string_equal(suffix, " BF16 serverThreads=2");
     struct point point = {.exchange = EXCHANGE_PSERVER};
     assert_int_equal(point_wire(s, &point), EXCHANGE_WIRE_BF16);
     point.exchange = EXCHANGE_NONE;
     assert_int_equal(point_wire(s, &point), EXCHANGE_WIRE_FP32);
     spec_free(s);
-    _cleanup_(freep) char *plain = definition_with("wire: Fp32", "wire: Fp32");
+    _cleanup_(freep) char *plain = definition_with("wire: FP32", "wire: FP32");
     s = definition_load(plain, NULL);
     assert_int_equal(s->systems.items[0].exchange.wire, EXCHANGE_WIRE_FP32);
     exchange_suffix(&s->workload.exchange, suffix);
@@ -397,13 +398,13 @@ TEST(modes_of_an_exchange)
     static const struct {
         const char *field, *text, *baseline;
     } rows[] = {
-        {"wire: Fp32", "Sync", "Sync"},
+        {"wire: FP32", "Sync", "Sync"},
         {"localSteps: 1", "Sync", "Sync"},
         {"localSteps: 10", "Sync localSteps=10", "Sync"},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         _cleanup_(freep) char *fields = xasprintf("mode: Sync, %s", rows[i].field);
-        _cleanup_(freep) char *short_text = definition_with("mode: Sync, wire: Fp32", fields);
+        _cleanup_(freep) char *short_text = definition_with("mode: Sync, wire: FP32", fields);
         const char *measure = strstr(short_text, "warmupSteps: 1, steps: 5");
         _cleanup_(freep) char *text =
             xasprintf("%.*swarmupSteps: 10, steps: 20%s", (int)(measure - short_text), short_text,
@@ -428,11 +429,11 @@ TEST(suffixes_of_an_exchange)
     } rows[] = {
         {{.kind = EXCHANGE_PSERVER}, ""},
         {{.kind = EXCHANGE_PSERVER, .wire = EXCHANGE_WIRE_BF16, .mode = {.kind = EXCHANGE_ASYNC}},
-         " Bf16 Async"},
-        {{.kind = EXCHANGE_PSERVER, .transport = EXCHANGE_TRANSPORT_TCP}, " Tcp"},
+         " BF16 Async"},
+        {{.kind = EXCHANGE_PSERVER, .transport = EXCHANGE_TRANSPORT_TCP}, " TCP"},
         {{.kind = EXCHANGE_ALL_REDUCE}, ""},
-        {{.kind = EXCHANGE_ALL_REDUCE, .transport = EXCHANGE_TRANSPORT_TCP}, " Tcp"},
-        {{.kind = EXCHANGE_ALL_REDUCE, .transport = EXCHANGE_TRANSPORT_NCCL}, " Nccl"},
+        {{.kind = EXCHANGE_ALL_REDUCE, .transport = EXCHANGE_TRANSPORT_TCP}, " TCP"},
+        {{.kind = EXCHANGE_ALL_REDUCE, .transport = EXCHANGE_TRANSPORT_NCCL}, " NCCL"},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         char suffix[EXCHANGE_SUFFIX_MAX];

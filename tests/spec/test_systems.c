@@ -457,10 +457,10 @@ static const struct {
      "remove it"},
     /* A format that only benchworker's servers send is nobody else's, however it comes to them. */
     {"[{name: ours, profile: benchworker}, {name: mine, profile: other}]",
-     "{model: vgg16-fluid-fc512, batchSize: 1, exchange: {kind: PServer, wire: Bf16}}",
+     "{model: vgg16-fluid-fc512, batchSize: 1, exchange: {kind: PServer, wire: BF16}}",
      "{grid: {trainers: [1]}}",
      "{pserver: {replicas: {value: 1}}, trainer: {replicas: {from: trainers}}}",
-     "5:49: error: spec.systems[1]: wire Bf16: only benchworker's parameter servers have it, and "
+     "5:49: error: spec.systems[1]: wire BF16: only benchworker's parameter servers have it, and "
      "system "
      "'mine' has profile 'other'",
      "give the system an exchange of its own, without it"},
@@ -476,19 +476,19 @@ static const struct {
      "5:91: error: spec.systems[0].exchange.serverThreads: serverThreads: only benchworker's "
      "parameter servers have it",
      "leave serverThreads out, or write kind: PServer"},
-    {"[{name: ours, profile: benchworker, exchange: {kind: AllReduce, wire: Bf16}}]",
+    {"[{name: ours, profile: benchworker, exchange: {kind: AllReduce, wire: BF16}}]",
      "{model: vgg16-fluid-fc512, batchSize: 1}", NULL, NULL,
-     "5:82: error: spec.systems[0].exchange.wire: wire Bf16: only benchworker's parameter servers "
+     "5:82: error: spec.systems[0].exchange.wire: wire BF16: only benchworker's parameter servers "
      "have it",
      "leave wire out, or write kind: PServer"},
     {"[{name: ours, profile: benchworker}]",
-     "{model: vgg16-fluid-fc512, batchSize: 1, exchange: {kind: AllReduce, wire: Bf16}}", NULL,
-     NULL, "6:88: error: spec.workload.exchange.wire: wire Bf16: only benchworker's parameter",
+     "{model: vgg16-fluid-fc512, batchSize: 1, exchange: {kind: AllReduce, wire: BF16}}", NULL,
+     NULL, "6:88: error: spec.workload.exchange.wire: wire BF16: only benchworker's parameter",
      "leave wire out, or write kind: PServer"},
-    {"[{name: mine, profile: other, exchange: {kind: PServer, wire: Bf16}}]", NULL,
+    {"[{name: mine, profile: other, exchange: {kind: PServer, wire: BF16}}]", NULL,
      "{grid: {trainers: [1]}}",
      "{pserver: {replicas: {value: 1}}, trainer: {replicas: {from: trainers}}}",
-     "5:74: error: spec.systems[0].exchange.wire: wire Bf16: only benchworker's parameter servers "
+     "5:74: error: spec.systems[0].exchange.wire: wire BF16: only benchworker's parameter servers "
      "have "
      "it, and system 'mine' has profile 'other'",
      "leave it out"},
@@ -507,19 +507,19 @@ static const struct {
      "leave localSteps out, or write kind: PServer"},
     /* The same holds for the way that only benchworker's replicas choose. */
     {"[{name: ours, profile: benchworker}, {name: mine, profile: torchrun, command: [a]}]",
-     "{model: vgg16-fluid-fc512, batchSize: 1, exchange: {kind: AllReduce, transport: Tcp}}",
+     "{model: vgg16-fluid-fc512, batchSize: 1, exchange: {kind: AllReduce, transport: TCP}}",
      "{grid: {workers: [1]}}", "{worker: {replicas: {from: workers}}}",
-     "5:49: error: spec.systems[1]: transport Tcp: only benchworker's workers, trainers and "
+     "5:49: error: spec.systems[1]: transport TCP: only benchworker's workers, trainers and "
      "parameter servers choose it, and system 'mine' has profile 'torchrun'",
      "give the system an exchange of its own, without it"},
-    {"[{name: ours, profile: benchworker, exchange: {kind: PServer, transport: Nccl}}]",
+    {"[{name: ours, profile: benchworker, exchange: {kind: PServer, transport: NCCL}}]",
      "{model: vgg16-fluid-fc512, batchSize: 1}", NULL, NULL,
-     "5:85: error: spec.systems[0].exchange.transport: transport Nccl: only benchworker's workers "
+     "5:85: error: spec.systems[0].exchange.transport: transport NCCL: only benchworker's workers "
      "choose it",
      "leave transport out, or write kind: AllReduce"},
-    {"[{name: ours, profile: benchworker, exchange: {kind: None, transport: Tcp}}]",
+    {"[{name: ours, profile: benchworker, exchange: {kind: None, transport: TCP}}]",
      "{model: vgg16-fluid-fc512, batchSize: 1}", NULL, NULL,
-     "5:82: error: spec.systems[0].exchange.transport: transport Tcp: only benchworker's workers, "
+     "5:82: error: spec.systems[0].exchange.transport: transport TCP: only benchworker's workers, "
      "trainers and parameter servers choose it",
      "leave transport out, or write kind: PServer or AllReduce"},
     {"[{name: ours, profile: benchworker, exchange: {kind: AllReduce, transport: Rdma}}]",
@@ -584,7 +584,7 @@ TEST(the_format_of_nobody)
     _cleanup_(freep) char *text =
         compose("[{name: ours, profile: benchworker}, "
                 "{name: mine, profile: none, command: [a], exchange: {kind: None}}]",
-                "{model: vgg16-fluid-fc512, batchSize: 1, exchange: {kind: PServer, wire: Bf16}}",
+                "{model: vgg16-fluid-fc512, batchSize: 1, exchange: {kind: PServer, wire: BF16}}",
                 "{grid: {trainers: [1]}}",
                 "{pserver: {replicas: {value: 1}}, trainer: {replicas: {from: trainers}}}");
     static const char *const kept[] = {NULL, "mine", "ours"};

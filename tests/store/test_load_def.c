@@ -12,7 +12,7 @@ static const char text[] =
     "spec:\n"
     "  systems: [{name: benchworker, profile: benchworker}]\n"
     "  workload: {model: vgg16-fluid-fc512, dataset: {kind: Synthetic}, batchSize: 4, threads: 1,\n"
-    "    seed: 7, exchange: {kind: PServer, mode: Sync, wire: Fp32}, compute: Real}\n"
+    "    seed: 7, exchange: {kind: PServer, mode: Sync, wire: FP32}, compute: Real}\n"
     "  sweep: {grid: {pservers: [1], trainers: [1]}}\n"
     "  baseline: {kind: SingleNode}\n"
     "  roles: {pserver: {replicas: {from: pservers}}, trainer: {replicas: {from: trainers}}}\n"

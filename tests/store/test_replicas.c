@@ -251,7 +251,7 @@ static void say_all(struct replica_row *r)
         "\"before\":{\"spins_per_s\":7,\"copy_bytes_per_s\":8,\"flops_per_s\":9},\"after\":{"
         "\"spins_per_s\":10,\"copy_bytes_per_s\":11,\"flops_per_s\":12},\"busy_ns\":20,"
         "\"steal_ns\":13,\"cpu_run_ns\":14,\"cpu_wait_ns\":15,\"launcher\":true},"
-        "\"transport\":\"Nccl\"}");
+        "\"transport\":\"NCCL\"}");
     r->summary->evaluations = xnew(struct evaluations);
     (void)evaluations_add(r->summary->evaluations, 1, 0.25, NAN);
     summary_set_series(r->summary, (const int64_t[]){1000000, 1200000, 900000, 1000000, 900000}, 5);

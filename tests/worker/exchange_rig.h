@@ -27,7 +27,7 @@ struct rig {
     size_t n_params;
     uint32_t n_servers, n_trainers;
     struct slices slices;
-    enum exchange_wire wire;   /* as rig_set_wire said; Fp32 */
+    enum exchange_wire wire;   /* as rig_set_wire said; FP32 */
     struct exchange_mode mode; /* as rig_set_mode said; Sync */
     uint8_t secret[AUTH_SECRET_SIZE];
     uint8_t digest[AUTH_DIGEST_SIZE];

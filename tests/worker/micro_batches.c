@@ -1,6 +1,6 @@
 /* What N trainers of batch B must equal: one process that runs N micro-batches of B each step, each
  * with its own batch statistics and its trainer's dropout, adds the gradients in order and applies
- * the average. Over Bf16 gradients and parameters are rounded as on their way. With local steps a
+ * the average. Over BF16 gradients and parameters are rounded as on their way. With local steps a
  * trainer trains alone for some, then parameters are averaged. Prints the digest of the parameters
  * as `benchworker trainer --print-digest` does.
  *

@@ -45,7 +45,7 @@ def slices(n_params, n_servers, n_trainers=1):
 
 
 def digest(model, seed, n_params, n_trainers, n_servers):
-    text = (f"PServer Sync Fp32 model={model} seed={seed} params={n_params} trainers={n_trainers} "
+    text = (f"PServer Sync FP32 model={model} seed={seed} params={n_params} trainers={n_trainers} "
             f"pservers={n_servers} threads=1 slices={len(slices(n_params, n_servers, n_trainers))}")
     return hashlib.sha256(text.encode()).digest()
 

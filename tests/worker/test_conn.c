@@ -134,8 +134,8 @@ TEST(slices_of_another_wire)
         assert_int_equal(read_all(&p, S, &err), -EPROTO);
         print_message("# %s\n", err.msg);
         assert_string_equal(err.msg, wire == EXCHANGE_WIRE_FP32
-                                         ? "GRADIENT has the wrong dtype 1, the wire is Bf16"
-                                         : "GRADIENT has the wrong dtype 2, the wire is Fp32");
+                                         ? "GRADIENT has the wrong dtype 1, the wire is BF16"
+                                         : "GRADIENT has the wrong dtype 2, the wire is FP32");
         assert_int_equal(p.seen.n, 0);
         close_pair(&p);
     }

@@ -101,7 +101,7 @@ def check_unfinished(tap, fd):
 
 def check_bf16(tap):
     """Half the bytes, and the first trainer's sums are those of what was rounded."""
-    wire = ["--wire", "Bf16"]
+    wire = ["--wire", "BF16"]
     args = [*EMULATED, "--steps", 3, "--warmup-steps", 1, *wire]
     fd = os.memfd_create("arena")
     with Sharing(fd, 2, 3, args, wire) as gang:
@@ -136,7 +136,7 @@ def check_ring(tap):
         sent = 3 * BYTES * 4 / 3  # 2 (N - 1)/N of the parameters, in 3 steps
         early = 8 << 20  # a neighbour that left the barrier first may send these before this worker counts anew
         tap.ok(all(0.99 * sent - early <= summary[key] <= 1.01 * sent for key in ("bytes_tx", "bytes_rx")), f"{name}: the bytes are real", summary)
-        tap.equal("Tcp", summary["transport"], f"{name}: over TCP, as between machines")
+        tap.equal("TCP", summary["transport"], f"{name}: over TCP, as between machines")
     grads = 2 * PAGE  # after the head and the checksums of 4 steps and 234 slices
     flip(fd, grads + 5_000_003)
     ends, _ = run_ring(fd, 3)
@@ -168,8 +168,8 @@ def check_refusals(tap, fd):
         (["--compute", "Emulated", "--trace", "conv1_1=1:2"], "trace: layer 'conv1_2' has parameters and no times"),
         ([*EMULATED, "--jitter", "0.31"], "jitter '0.31': expected a number from 0 to 0.3"),
         ([*EMULATED, "--steps", "999"], "compute Emulated takes at most 1000 steps, warm-up included"),
-        (["--wire", "Fp16"], "--wire 'Fp16': expected Fp32 or Bf16"),
-        (["--wire", "Bf16"], "--wire 'Bf16' needs parameter servers, but the exchange is None"),
+        (["--wire", "Fp16"], "--wire 'Fp16': expected FP32 or BF16"),
+        (["--wire", "BF16"], "--wire 'BF16' needs parameter servers, but the exchange is None"),
         ([*EMULATED, "--print-digest"], "an emulated trainer has no parameters"),
     ]
     for args, says in rows:

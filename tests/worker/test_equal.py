@@ -16,8 +16,8 @@ LONG = {"Sync localSteps=2": (2, 4)}  # warm-up and all steps
 
 def main():
     tap = Tap()
-    for trainers, pservers, wire, mode in ((3, 2, "Fp32", "Sync serverThreads=3"), (2, 0, "Fp32", "Sync"), (2, 1, "Bf16", "Sync"),
-                                           (3, 2, "Fp32", "Sync localSteps=2"), (1, 2, "Bf16", "Async")):
+    for trainers, pservers, wire, mode in ((3, 2, "FP32", "Sync serverThreads=3"), (2, 0, "FP32", "Sync"), (2, 1, "BF16", "Sync"),
+                                           (3, 2, "FP32", "Sync localSteps=2"), (1, 2, "BF16", "Async")):
         what = f"{trainers} trainers, {pservers} pservers, {wire}, {mode}"
         mode, _, threads = mode.partition(" serverThreads=")
         warmup, steps = LONG.get(mode, (1, STEPS))
@@ -34,10 +34,10 @@ def main():
             if not name.startswith("pserver"):
                 tap.equal(want, stderr, f"{what}: parameters of {name}")
             summary = summaries[name][-1] if summaries[name] else {}
-            tap.equal(None if name.startswith("pserver") else "Tcp", summary.get("transport"), f"{what}: {name} says how it reached the others")
+            tap.equal(None if name.startswith("pserver") else "TCP", summary.get("transport"), f"{what}: {name} says how it reached the others")
             rounds = (steps - warmup) // period
             tap.equal(rounds if name.startswith("pserver") else steps - warmup, summary.get("steps"), f"{what}: steps of {name}")
-            sent = {"Fp32": 4, "Bf16": 2}[wire] * 15254602 * rounds * (trainers / pservers if name.startswith("pserver") else 1)
+            sent = {"FP32": 4, "BF16": 2}[wire] * 15254602 * rounds * (trainers / pservers if name.startswith("pserver") else 1)
             tap.ok(sent * 0.98 < summary.get("bytes_tx", 0) < sent * 1.02, f"{what}: bytes of {name}",
                    f"expected about {sent:.0f}, got {summary.get('bytes_tx')}")
     return tap.done()

@@ -53,15 +53,15 @@ def ends(n, transport, steps, **variables):
 
 def check_sums(tap):
     """Two gradients have one sum, in whatever order they are added; three have not, but all ranks the same."""
-    ring, _ = ends(2, "Tcp", STEPS)
+    ring, _ = ends(2, "TCP", STEPS)
     want = ring["worker/0"][2]
     for n in (2, 3):
-        end, records = ends(n, "Nccl", STEPS, **({"NCCL_MULTI_RANK_GPU_ENABLE": "1"} if n == 3 else {}))
+        end, records = ends(n, "NCCL", STEPS, **({"NCCL_MULTI_RANK_GPU_ENABLE": "1"} if n == 3 else {}))
         want = want if n == 2 else end["worker/0"][2]
         for name, (code, error, stderr) in end.items():
             tap.equal((0, None, want), (code, error, stderr), f"{n} workers: {name} has the parameters of all")
             start, summary = (records[name].get(type_, {}) for type_ in ("start", "summary"))
-            tap.equal("Nccl", summary.get("transport"), f"{n} workers: {name} says so")
+            tap.equal("NCCL", summary.get("transport"), f"{n} workers: {name} says so")
             tap.equal("2.21.5" + (", ranks may share a GPU" if n == 3 else ""), start.get("environment", {}).get("nccl"),
                       f"{n} workers: {name} says which")
             sent = 2 * 2 * (n - 1) / n * 4 * 15254602  # in two measured steps: gradients, then parameters
@@ -70,9 +70,9 @@ def check_sums(tap):
 
 
 FAILURES = [
-    ({"STAND_IN_GPUS": "0"}, "transport Nccl: there is no GPU"),
-    ({"LD_LIBRARY_PATH": "/nowhere"}, "transport Nccl: libcuda.so.1: cannot open shared object file"),
-    ({"LD_LIBRARY_PATH": "only the driver"}, "transport Nccl: libnccl.so.2: cannot open shared object file"),
+    ({"STAND_IN_GPUS": "0"}, "transport NCCL: there is no GPU"),
+    ({"LD_LIBRARY_PATH": "/nowhere"}, "transport NCCL: libcuda.so.1: cannot open shared object file"),
+    ({"LD_LIBRARY_PATH": "only the driver"}, "transport NCCL: libnccl.so.2: cannot open shared object file"),
     ({"STAND_IN_NCCL_FAILS": "ncclGetUniqueId"}, "ncclGetUniqueId: stand-in failure (NCCL 2)"),
     ({"STAND_IN_NCCL_FAILS": "ncclReduceScatter"}, "ncclReduceScatter: stand-in failure (NCCL 2)"),
 ]
@@ -84,7 +84,7 @@ def check_failures(tap):
         for variables, says in FAILURES:
             if variables.get("LD_LIBRARY_PATH") == "only the driver":
                 variables = {"LD_LIBRARY_PATH": only_cuda}
-            end, _ = ends(2, "Nccl", ONE_STEP, **variables)
+            end, _ = ends(2, "NCCL", ONE_STEP, **variables)
             check_ends(tap, says, end, says)
 
 
@@ -92,17 +92,17 @@ def check_local_rank(tap):
     """The rank among those of a machine chooses the GPU: here all ranks, as on machines of their own, are the same."""
     for variables, gpu in (({"LOCAL_RANK": "3"}, "1"),
                            *(({name: "1"}, "1") for name in ("OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"))):
-        end, _ = ends(2, "Nccl", ONE_STEP, STAND_IN_GPUS="2", STAND_IN_GPU=gpu, **variables)
+        end, _ = ends(2, "NCCL", ONE_STEP, STAND_IN_GPUS="2", STAND_IN_GPU=gpu, **variables)
         tap.equal([0, 0], [code for code, _, _ in end.values()], f"{variables}: GPU {gpu} of 2")
     for variables in ({}, {"LOCAL_RANK": "x"}):
-        with started(2, [*ONE_STEP, "--transport", "Nccl", "--rendezvous-s", 3], STAND_IN_GPUS="2", STAND_IN_GPU="0", **variables) as ring:
+        with started(2, [*ONE_STEP, "--transport", "NCCL", "--rendezvous-s", 3], STAND_IN_GPUS="2", STAND_IN_GPU="0", **variables) as ring:
             end = ring.end()
         tap.match("cuDeviceGet", end["worker/1"][2], f"{variables or 'no launcher'}: worker/1 takes GPU 1")
         tap.match("worker/1", end["worker/0"][2], f"{variables or 'no launcher'}: worker/0 takes GPU 0, and misses worker/1")
 
 
 def check_kill(tap):
-    with Env(LD_LIBRARY_PATH=FOLDER), Ring(2, ["--steps", 100000, "--transport", "Nccl"]) as ring:
+    with Env(LD_LIBRARY_PATH=FOLDER), Ring(2, ["--steps", 100000, "--transport", "NCCL"]) as ring:
         ring["worker/0"].wait_for("step", 3)
         begin = time.monotonic()
         ring["worker/1"].signal(signal.SIGKILL)
@@ -114,7 +114,7 @@ def check_kill(tap):
 
 def check_connecting(tap):
     """NCCL connects all ranks, or none: it waits for a rank that has died."""
-    with tempfile.TemporaryDirectory() as folder, started(3, [*STEPS, "--transport", "Nccl"], STAND_IN_NCCL_HANGS=folder) as ring:
+    with tempfile.TemporaryDirectory() as folder, started(3, [*STEPS, "--transport", "NCCL"], STAND_IN_NCCL_HANGS=folder) as ring:
         begin = time.monotonic()
         while len(os.listdir(folder)) < 3 and seconds_since(begin) < PATIENCE_S:
             time.sleep(0.05)
@@ -152,7 +152,7 @@ def stuck(row):
     with tempfile.TemporaryDirectory() as folder:
         own = {k: folder if v == "." else v for k, v in variables.items()}
         begin = time.monotonic()
-        with started(2, ["--steps", 5, "--transport", "Nccl", "--rendezvous-s", RENDEZVOUS_S], **own) as ring:
+        with started(2, ["--steps", 5, "--transport", "NCCL", "--rendezvous-s", RENDEZVOUS_S], **own) as ring:
             return ring.end(), seconds_since(begin)
 
 
@@ -179,7 +179,7 @@ def reported(row):
     """(the ends, seconds)"""
     digit, victim, more = row
     with tempfile.TemporaryDirectory() as folder:
-        with started(2, ["--steps", 100000, "--transport", "Nccl", *SHORT], STAND_IN_NCCL_ASYNC=f"{folder}/error", **more) as ring:
+        with started(2, ["--steps", 100000, "--transport", "NCCL", *SHORT], STAND_IN_NCCL_ASYNC=f"{folder}/error", **more) as ring:
             ring["worker/0"].wait_for("step", 2)
             begin = time.monotonic()
             report_error(f"{folder}/error", digit)

@@ -104,8 +104,8 @@ TEST(modes)
         {"Async without servers", ROLE_TRAINER, {"--exchange", "None", "--mode", "Async"}, {{0}},
          "--mode 'Async' needs parameter servers"},
         {"local steps in bf16", ROLE_PSERVER,
-         {"--listen", "a:1", "--mode", "Sync localSteps=2", "--wire", "Bf16"}, {{0}},
-         "--mode 'Sync localSteps=2' needs wire Fp32"},
+         {"--listen", "a:1", "--mode", "Sync localSteps=2", "--wire", "BF16"}, {{0}},
+         "--mode 'Sync localSteps=2' needs wire FP32"},
         {"an unknown mode", ROLE_PSERVER, {"--listen", "a:1", "--mode", "Sink"}, {{0}},
          "--mode: 'Sink'"},
         {"a worker exchanges after each step", ROLE_WORKER, {NULL},
@@ -172,21 +172,21 @@ TEST(limits)
          "compute Emulated needs the times of the layers"},
         {"by a variable, too", ROLE_WORKER, {NULL},
          {{"BENCHD_COMPUTE", "Emulated"}, {"BENCHD_TRACE", "fc1=1:2"}}, NULL},
-        {"workers do not send bf16", ROLE_WORKER, {"--wire", "Bf16"}, {{0}}, "--wire"},
-        {"nor by a variable", ROLE_WORKER, {NULL}, {{"BENCHD_WIRE", "Bf16"}},
-         "BENCHD_WIRE 'Bf16' needs parameter servers, but the exchange is AllReduce"},
+        {"workers do not send bf16", ROLE_WORKER, {"--wire", "BF16"}, {{0}}, "--wire"},
+        {"nor by a variable", ROLE_WORKER, {NULL}, {{"BENCHD_WIRE", "BF16"}},
+         "BENCHD_WIRE 'BF16' needs parameter servers, but the exchange is AllReduce"},
         {"a ring of workers neither", ROLE_WORKER,
          {"--workers", "2", "--listen", "a:1", "--worker-addrs", "a:1,b:2"},
-         {{"BENCHD_WIRE", "Bf16"}},
-         "BENCHD_WIRE 'Bf16' needs parameter servers, but the exchange is AllReduce"},
+         {{"BENCHD_WIRE", "BF16"}},
+         "BENCHD_WIRE 'BF16' needs parameter servers, but the exchange is AllReduce"},
         {"what they do anyway", ROLE_WORKER, {NULL},
-         {{"BENCHD_WIRE", "Fp32"}, {"BENCHD_COMPUTE", "Real"}}, NULL},
+         {{"BENCHD_WIRE", "FP32"}, {"BENCHD_COMPUTE", "Real"}}, NULL},
         {"an unknown format, as a variable", ROLE_TRAINER, {"--pserver-addrs", "a:1"},
-         {{"BENCHD_WIRE", "Fp8"}}, "BENCHD_WIRE 'Fp8': expected Fp32 or Bf16"},
+         {{"BENCHD_WIRE", "Fp8"}}, "BENCHD_WIRE 'Fp8': expected FP32 or BF16"},
         {"an unknown format, as an option", ROLE_PSERVER, {"--listen", "a:1", "--wire", "bf16"},
-         {{0}}, "--wire 'bf16': expected Fp32 or Bf16"},
-        {"bf16 without servers", ROLE_TRAINER, {"--exchange", "None"}, {{"BENCHD_WIRE", "Bf16"}},
-         "BENCHD_WIRE 'Bf16' needs parameter servers, but the exchange is None"},
+         {{0}}, "--wire 'bf16': expected FP32 or BF16"},
+        {"bf16 without servers", ROLE_TRAINER, {"--exchange", "None"}, {{"BENCHD_WIRE", "BF16"}},
+         "BENCHD_WIRE 'BF16' needs parameter servers, but the exchange is None"},
         {"the role is this one", ROLE_TRAINER, {"--exchange", "None"}, {{"BENCHD_ROLE", "trainer"}},
          NULL},
         {"the role is another", ROLE_TRAINER, {"--exchange", "None"}, {{"BENCHD_ROLE", "pserver"}},
@@ -196,7 +196,7 @@ TEST(limits)
     check_rows(rows, N_ROWS(rows));
 }
 
-/* Nccl is for workers. Only they compare what was asked for. */
+/* NCCL is for workers. Only they compare what was asked for. */
 TEST(transports)
 {
     /* clang-format off */
@@ -208,17 +208,17 @@ TEST(transports)
         const char *says;
     } rows[] = {
         {ROLE_WORKER, {NULL}, {{0}}, EXCHANGE_TRANSPORT_AUTO, ""},
-        {ROLE_WORKER, {NULL}, {{"BENCHD_TRANSPORT", "Tcp"}}, EXCHANGE_TRANSPORT_TCP, ""},
-        {ROLE_WORKER, {"--transport", "Nccl"}, {{"BENCHD_TRANSPORT", "Tcp"}},
+        {ROLE_WORKER, {NULL}, {{"BENCHD_TRANSPORT", "TCP"}}, EXCHANGE_TRANSPORT_TCP, ""},
+        {ROLE_WORKER, {"--transport", "NCCL"}, {{"BENCHD_TRANSPORT", "TCP"}},
          EXCHANGE_TRANSPORT_NCCL, ""},
         {ROLE_WORKER, {NULL}, {{"BENCHD_TRANSPORT", "Udp"}}, -EINVAL,
-         "BENCHD_TRANSPORT 'Udp': expected Auto, Tcp or Nccl"},
-        {ROLE_PSERVER, {"--transport", "Tcp", "--pservers", "1", "--listen", "127.0.0.1:1"}, {{0}},
+         "BENCHD_TRANSPORT 'Udp': expected Auto, TCP or NCCL"},
+        {ROLE_PSERVER, {"--transport", "TCP", "--pservers", "1", "--listen", "127.0.0.1:1"}, {{0}},
          EXCHANGE_TRANSPORT_TCP, ""},
-        {ROLE_PSERVER, {"--transport", "Nccl"}, {{0}}, -EINVAL,
-         "--transport 'Nccl': expected Auto or Tcp"},
-        {ROLE_WORKER, {"--transport", "Nccl", "--compute", "Emulated"}, {{0}}, -EINVAL,
-         "transport 'Nccl': compute Emulated takes only Tcp"},
+        {ROLE_PSERVER, {"--transport", "NCCL"}, {{0}}, -EINVAL,
+         "--transport 'NCCL': expected Auto or TCP"},
+        {ROLE_WORKER, {"--transport", "NCCL", "--compute", "Emulated"}, {{0}}, -EINVAL,
+         "transport 'NCCL': compute Emulated takes only TCP"},
     };
     /* clang-format on */
     for (size_t i = 0; i < N_ROWS(rows); i++) {

@@ -451,7 +451,7 @@ static int open_all(struct nccl *x, struct err *err)
     int r = device_open(&x->gpu, x->rank, err);
     if (r < 0) {
         fd_close(&ring.gang.listen_fd); /* nothing came there */
-        return err_wrap(err, r, "transport Nccl");
+        return err_wrap(err, r, "transport NCCL");
     }
     ring.slices = ring_slices(NCCL_ID_BYTES, x->n_ranks);
     ring.apply = keep_sum;

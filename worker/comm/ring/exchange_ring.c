@@ -297,7 +297,7 @@ void exchange_ring_digest(const char *model, uint64_t seed, const struct slices 
                           enum exchange_transport transport, uint8_t ret[static AUTH_DIGEST_SIZE])
 {
     _cleanup_(freep) char *text =
-        xasprintf("AllReduce Sync Fp32 model=%s seed=%" PRIu64 " params=%zu workers=%" PRIu32
+        xasprintf("AllReduce Sync FP32 model=%s seed=%" PRIu64 " params=%zu workers=%" PRIu32
                   " slices=%" PRIu32 " transport=%s",
                   model, seed, slices->n_params, slices->n_servers, slices->n,
                   exchange_transport_names[transport]);
