@@ -9,8 +9,10 @@
 #include "base/parse.h"
 #include "base/str.h"
 #include "base/whole_file.h"
+#include "doc/openapi.h"
 #include "spec/matrix.h"
 #include "spec/name.h"
+#include "spec/schemas.h"
 
 /* ---- the profile ---- */
 
@@ -207,6 +209,18 @@ static char *accumulation(const struct init_params *p)
     return NULL;
 }
 
+const char *init_comment(const char *field)
+{
+    const struct node *schema = schema_definition();
+    for (const char *at = field; *at != '\0'; at += *at == '.') {
+        const struct node *item = schema_of_item(schema);
+        _cleanup_(freep) char *key = xstrndup(at, strcspn(at, "."));
+        schema = schema_of_field(item != NULL ? item : schema, key);
+        at += strlen(key);
+    }
+    return tree_get_text(schema, "x-comment");
+}
+
 void init_put_no_batch(struct buf *out, const char *role)
 {
     buf_printf(out,
@@ -320,15 +334,15 @@ static const char *processes_each(const struct init_params *p)
 static void put_system(struct buf *out, const struct init_params *p, const char *name)
 {
     const struct shape shape = shape_of(p->profile);
-    buf_puts(out, "  systems:  # each is a row of the table\n  - name: ");
+    buf_printf(out, "  systems:  # %s\n  - name: ", init_comment("systems"));
     init_put_scalar(out, name);
     buf_putc(out, '\n');
-    buf_printf(out, "    profile: %s  # how processes find each other%s%s\n", p->profile,
+    buf_printf(out, "    profile: %s  # %s%s%s\n", p->profile, init_comment("systems.profile"),
                p->why[0] == '\0' ? "" : "; guessed: ", p->why);
     if (p->image != NULL) {
         buf_puts(out, "    image: ");
         init_put_scalar(out, p->image);
-        buf_puts(out, "  # for pods, as user 65532; --local starts the command on this machine\n");
+        buf_printf(out, "  # %s\n", init_comment("systems.image"));
     } else {
         buf_puts(out, "    # image: registry/name:tag  # pods need one; --local does not\n");
     }
@@ -338,14 +352,10 @@ static void put_system(struct buf *out, const struct init_params *p, const char 
                       "    # and their rates are added up. docs/own-script.md says what to do on "
                       "GPUs and on CPUs.\n");
     }
-    buf_puts(out, "    # $(BENCHD_BATCH_SIZE), $(BENCHD_STEPS) and the like are replaced\n"
-                  "    command: ");
+    buf_printf(out, "    # %s\n    command: ", init_comment("systems.command"));
     put_command(out, p);
-    buf_puts(
-        out,
-        "\n    # which lines of the output are figures: a rule that ships, or one of your own\n");
-    buf_printf(out, "    %slog: %s\n", shape.rule == NULL ? "# " : "",
-               shape.rule == NULL ? "torch-ddp" : shape.rule);
+    buf_printf(out, "\n    # %s\n    %slog: %s\n", init_comment("systems.log"),
+               shape.rule == NULL ? "# " : "", shape.rule == NULL ? "torch-ddp" : shape.rule);
 }
 
 /* The option of the command that says how many samples a step has, of several the last; its value
@@ -401,7 +411,7 @@ static void put_rest(struct buf *out, const struct init_params *p, const char *n
     const bool has_servers = shape_of(p->profile).has_servers;
     buf_puts(out, "  workload:\n    model: ");
     init_put_scalar(out, name);
-    buf_puts(out, "  # a name for the tables\n");
+    buf_printf(out, "  # %s\n", init_comment("workload.model"));
     put_batch(out, p, has_servers ? "trainer" : "worker");
     buf_printf(out, "    exchange: {kind: %s}\n", has_servers ? "PServer" : "AllReduce");
     buf_puts(out, has_servers ? "  sweep:\n    grid: {pservers: [1], trainers: [1, 2]}\n"
@@ -421,13 +431,11 @@ static void put_rest(struct buf *out, const struct init_params *p, const char *n
         }
         buf_puts(out, devices > 0 ? "}  # GPUs of a worker; remove it on CPUs\n" : "}\n");
     }
-    buf_puts(
-        out,
-        "  measure:\n    warmupSteps: 10  # steps that do not count, if lines number their steps\n"
-        "    steps: 100       # for programs that read BENCHD_STEPS; others decide themselves, and "
-        "must end,\n"
-        "    # until: Steps   # or are ended after these steps with this line\n"
-        "  repeats: {min: 3}  # trials of each point; an interval needs three\n");
+    buf_printf(out,
+               "  measure:\n    warmupSteps: 10  # %s\n    steps: 100       # %s\n"
+               "    # until: Steps   # %s\n  repeats: {min: 3}  # %s\n",
+               init_comment("measure.warmupSteps"), init_comment("measure.steps"),
+               init_comment("measure.until"), init_comment("repeats.min"));
 }
 
 void init_format(const struct init_params *params, struct buf *out)

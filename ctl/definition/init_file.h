@@ -19,6 +19,9 @@ const char *init_script(const char *const *words, size_t n_words);
 /* A text that YAML could take for something else is quoted as in JSON, which is YAML too. */
 void init_put_scalar(struct buf *out, const char *text);
 
+/* The comment that the schema has for a field, such as "systems.profile". Static. */
+const char *init_comment(const char *field);
+
 /* A comment in place of a batch size that is not known. */
 void init_put_no_batch(struct buf *out, const char *role);
 

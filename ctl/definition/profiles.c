@@ -174,58 +174,23 @@ static const char *missing_file(const struct profile *profile)
     return NULL;
 }
 
-/* A program that prints what is missing. It imports no package, which would take seconds: a package
- * that cannot be imported fails the first trial. */
-static const char python_code[] =
-    "import sys, importlib.metadata as m\n"
-    "out = []\n"
-    "for pin in sys.argv[1:]:\n"
-    "    name, want = pin.split('==')\n"
-    "    try:\n"
-    "        have = m.version(name)\n"
-    "    except m.PackageNotFoundError:\n"
-    "        out.append('package ' + pin + ' is missing')\n"
-    "        continue\n"
-    "    if have != want:\n"
-    "        out.append('package ' + pin + ' is missing (found ' + have + ')')\n"
-    "print(', '.join(out), end='')\n";
-
-/* 0 if the interpreter has every package in the pinned version; -ENOENT: *ret says what is
- * missing. */
-static int python_missing(const struct profile *profile, struct buf *ret)
+/* Its folder is made whole, and is named after the pins: what is there has every package. */
+static enum exit_code check_interpreter(const struct system *system, const struct profile *profile)
 {
-    VEC(char *) argv = {0};
-    char *const fixed[] = {profile->interpreter, (char *)"-I", (char *)"-c", (char *)python_code};
-    for (size_t i = 0; i < COUNT_OF(fixed); i++) {
-        *vec_push(&argv) = fixed[i];
+    _cleanup_(buf_done) struct buf packages = BUF_INIT;
+    for (size_t i = 0; i < profile->packages.words.len; i++) {
+        buf_printf(&packages, "%s package %s", i == 0 ? "" : ",", profile->packages.words.items[i]);
     }
-    vec_each (char *const, package, &profile->packages) {
-        *vec_push(&argv) = *package;
-    }
-    *vec_push(&argv) = NULL;
-    _cleanup_(buf_done) struct buf out = BUF_INIT;
-    int r = host_run(argv.items, &out);
-    vec_done(&argv);
-    if (r != 0) {
-        buf_puts(ret, "no Python with");
-        for (size_t i = 0; i < profile->packages.len; i++) {
-            buf_printf(ret, "%s package %s", i == 0 ? "" : ",", profile->packages.items[i]);
-        }
-        buf_printf(ret, " in %s%s%s", profile->interpreter, r < 0 ? ": " : "",
-                   r < 0 ? strerror(-r) : "");
-    } else if (out.len > 0) {
-        buf_printf(ret, "%s in %s", buf_cstr(&out), profile->interpreter);
-    }
-    return r != 0 || out.len > 0 ? -ENOENT : 0;
+    return access(profile->interpreter, X_OK) == 0
+               ? EXIT_OK
+               : cannot_start(system, profile, profile->install, "no Python with%s in %s",
+                              buf_cstr(&packages), profile->interpreter);
 }
 
 static enum exit_code check_program(const struct system *system, const struct profile *profile)
 {
     if (profile->interpreter != NULL) {
-        _cleanup_(buf_done) struct buf missing = BUF_INIT;
-        return python_missing(profile, &missing) >= 0
-                   ? EXIT_OK
-                   : cannot_start(system, profile, profile->install, "%s", buf_cstr(&missing));
+        return check_interpreter(system, profile);
     }
     for (int role = 0; role < ROLE_COUNT; role++) {
         const struct command *command = &profile->commands[role];

@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "doc/tree.h"
 #include "base/whole_file.h"
 #include "ctl/definition/definition.h"
 #include "ctl/definition/init_file.h"
@@ -80,7 +81,7 @@ static int find_profile(const struct manifest *p, const struct profile **ret, st
                        "%s has no apiVersion and kind, as a manifest of Kubernetes has", p->path);
     }
     vec_each (struct profile *, it, &p->profiles->list) {
-        const struct node *job = (*it)->job;
+        const struct node *job = tree_get((*it)->root, "job");
         if (job != NULL && is_of(job, api_version, kind)) {
             *ret = *it;
             return 0;
@@ -99,7 +100,7 @@ static int find_profile(const struct manifest *p, const struct profile **ret, st
 /* How many workers it has, by the first field that gets their number. */
 static int64_t count_workers(const struct profile *profile, const json_t *object)
 {
-    const struct node *set = tree_get(profile->job, "set");
+    const struct node *set = tree_path(profile->root, "job", "set", NULL);
     int64_t n = 0;
     for (size_t i = 0; set != NULL && i < set->n_children && n == 0; i++) {
         const char *path = tree_get_text(set->children[i], "path");
@@ -171,19 +172,17 @@ static void put_definition(struct buf *out, const struct manifest *p, const stru
         "#   kubectl apply -n benchd -f manifests/jobs/%s.yaml   lets benchd make them\n"
         "#   benchctl run FILE                                   measures all points\n"
         "apiVersion: benchd.io/v1alpha1\nkind: Benchmark\nmetadata:\n  name: %s\nspec:\n"
-        "  systems:  # each is a row of the table\n  - name: %s\n"
+        "  systems:  # %s\n  - name: %s\n"
         "    profile: %s  # which fields have the number of workers, and where its pods are\n"
-        "    # which lines of the log are figures: a rule that ships, or one of your own\n"
-        "    log: torch-ddp\n    job:\n"
+        "    # %s\n    log: torch-ddp\n    job:\n"
         "      # values that the object gets at each point, such as\n"
         "      # set: [{path: /spec/..., from: batch_size}]\n"
         "      template:\n        ",
-        p->path, profile->name, name, name, profile->name);
+        p->path, profile->name, name, init_comment("systems"), name, profile->name,
+        init_comment("systems.log"));
     put_value(out, object, 8);
-    buf_printf(out,
-               "  workload:\n    model: %s  # a name for the tables\n"
-               "    exchange: {kind: AllReduce}\n",
-               name);
+    buf_printf(out, "  workload:\n    model: %s  # %s\n    exchange: {kind: AllReduce}\n", name,
+               init_comment("workload.model"));
     init_put_no_batch(out, "worker");
     put_sweep(out, count_workers(profile, object));
     buf_puts(out, "  roles:\n    worker: {replicas: {from: workers}");
@@ -194,7 +193,7 @@ static void put_definition(struct buf *out, const struct manifest *p, const stru
     } else if (gpus != NULL) {
         buf_printf(out, ", devices: {value: %lld}", (long long)json_integer_value(gpus));
     }
-    buf_puts(out, "}\n  repeats: {min: 3}  # trials of each point; an interval needs three\n");
+    buf_printf(out, "}\n  repeats: {min: 3}  # %s\n", init_comment("repeats.min"));
 }
 
 /* -EINVAL if no profile is for an object of its kind. */

@@ -10,9 +10,11 @@
 #include "ctl/definition/definition.h"
 #include "ctl/runs/progress.h"
 #include "ctl/verbs/verbs.h"
+#include "doc/openapi.h"
 #include "logparse/shipped_rules.h"
 #include "reference/reference.h"
 #include "spec/profile.h"
+#include "spec/schemas.h"
 
 enum completion_hint {
     COMPLETION_NO_SPACE = 2, /* the candidate does not finish the word */
@@ -98,6 +100,18 @@ static void offer_stores(struct typing *t)
     }
 }
 
+/* The names that every definition may sweep. */
+static void offer_swept(struct typing *t)
+{
+    const struct node *sweep = schema_of_field(schema_definition(), "sweep");
+    const struct node *names = tree_get(sweep, "x-names");
+    for (size_t i = 0; i < names->n_children; i++) {
+        _cleanup_(freep) char *text = xasprintf("%s=", names->children[i]->key);
+        offer(t, text, names->children[i]->s);
+    }
+    t->hints |= COMPLETION_NO_SPACE;
+}
+
 /* ---- values and words ---- */
 
 /* What an option's value or a word may be, by its name; a name without a row has no candidates. */
@@ -117,6 +131,7 @@ static const struct source {
     {"HOW", .choices = PROGRESS_MODES},
     {"LOG", .is_file = true},
     {"NAME", .offer = offer_names},
+    {"NAME=V1,V2", .offer = offer_swept},
     {"PROFILE", .shipped = shipped_profiles, .n_shipped = &shipped_profiles_count},
     {"RULE", .is_file = true, .shipped = log_shipped, .n_shipped = &log_shipped_count},
     {"SET", .is_file = true, .shipped = reference_shipped, .n_shipped = &reference_shipped_count},

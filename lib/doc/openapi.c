@@ -47,15 +47,22 @@ const struct node *schema_keep(struct kept *kept, struct node *(*make)(const cha
     return known;
 }
 
+/* As benchd itself checks it. */
+static const struct node *form_of(const struct node *schema)
+{
+    const struct node *form = tree_get(schema, "x-form");
+    return form != NULL ? form : schema;
+}
+
 const struct node *schema_of_field(const struct node *schema, const char *key)
 {
     const struct node *own = tree_get(tree_get(schema, "properties"), key);
-    return own != NULL ? own : tree_get(schema, "additionalProperties");
+    return form_of(own != NULL ? own : tree_get(schema, "additionalProperties"));
 }
 
 const struct node *schema_of_item(const struct node *schema)
 {
-    return tree_get(schema, "items");
+    return form_of(tree_get(schema, "items"));
 }
 
 bool schema_requires(const struct node *schema, const char *key)

@@ -314,6 +314,33 @@ static void check_fields(struct diags *d, const struct place *place, bool is_clo
     }
 }
 
+/* How many of some fields a map has. */
+static void check_choice(struct diags *d, const struct place *place)
+{
+    const struct node *exactly = tree_get(place->schema, "x-exactly-one"),
+                      *some = tree_get(place->schema, "x-at-least-one"),
+                      *names = exactly != NULL ? exactly : some;
+    size_t n = 0;
+    _cleanup_(buf_done) struct buf text = BUF_INIT;
+    for (size_t i = 0; names != NULL && i < names->n_children; i++) {
+        n += tree_get(place->node, names->children[i]->s) != NULL;
+        buf_printf(&text, "%s%s",
+                   i == 0                       ? ""
+                   : i + 1 == names->n_children ? " and "
+                                                : ", ",
+                   names->children[i]->s);
+    }
+    if (names != NULL && (n == 0 || (n > 1 && exactly != NULL))) {
+        const char *fix = tree_get_text(place->schema, "x-fix");
+        reader_complain_key(d, place,
+                            n > 0         ? "keep one of them and remove the others"
+                            : fix != NULL ? fix
+                                          : "add one of them",
+                            "%s one of %s is required", exactly != NULL ? "exactly" : "at least",
+                            buf_cstr(&text));
+    }
+}
+
 static bool check_map(struct diags *d, const struct place *place)
 {
     const struct node *schema = place->schema, *node = place->node;
@@ -341,6 +368,7 @@ static bool check_map(struct diags *d, const struct place *place)
     place_each (child, place) {
         schema_check(d, &child);
     }
+    check_choice(d, place);
     return true;
 }
 

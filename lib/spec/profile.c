@@ -38,25 +38,22 @@ static void read_python(struct diags *d, const struct place *root, struct profil
         if (place_is_good(&item) && !is_pinned(item.node->s)) {
             reader_complain(d, &item, "write name==version", "package '%s' is not pinned",
                             item.node->s);
-        } else if (place_is_good(&item)) {
-            *vec_push(&p->packages) = xstrdup(item.node->s);
         }
     }
-    p->requirements = xstrdup_or_null(place_text(&place, "requirements"));
+    spec_read_words(&place, "packages", &p->packages);
+    p->requirements = place_text(&place, "requirements");
 }
 
-/* Owned; NULL: none. It becomes part of definitions, which run on other machines. */
-static struct node *read_entrypoint(struct diags *d, const struct place *role)
+/* It becomes part of definitions, which run on other machines. */
+static void check_entrypoint(struct diags *d, const struct place *role)
 {
-    const struct place place = place_get(role, "entrypoint");
     place_items (item, role, "entrypoint") {
         if (place_is_good(&item) && str_has_prefix(item.node->s, "./")) {
-            reader_complain(d, &place, "write the text of the script: [sh, -c, '...']",
+            reader_complain(d, item.up, "write the text of the script: [sh, -c, '...']",
                             "'%s' is a file of this machine, and an entrypoint runs in pods",
                             item.node->s);
         }
     }
-    return place.node != NULL ? tree_copy(place.node) : NULL;
 }
 
 static void read_roles(struct diags *d, const struct place *root, struct profile *p)
@@ -67,14 +64,9 @@ static void read_roles(struct diags *d, const struct place *root, struct profile
     }
     for (int role = 0; role < ROLE_COUNT; role++) {
         const struct place place = place_get(&roles, role_to_string((enum role)role));
-        if (!place_is_good(&place)) {
-            continue;
-        }
-        spec_read_words(&place, "command", &p->commands[role]);
-        p->entrypoints[role] = read_entrypoint(d, &place);
-        if ((tree_get(place.node, "command") == NULL) == (p->entrypoints[role] == NULL)) {
-            reader_complain(d, &place, "write a command, or an entrypoint",
-                            "a role has exactly one of command and entrypoint");
+        if (place_is_good(&place)) {
+            spec_read_words(&place, "command", &p->commands[role]);
+            check_entrypoint(d, &place);
         }
     }
     if (p->exchanges[EXCHANGE_PSERVER] && p->commands[ROLE_PSERVER].words.len == 0) {
@@ -83,50 +75,32 @@ static void read_roles(struct diags *d, const struct place *root, struct profile
     }
 }
 
-static void read_rendezvous(struct diags *d, const struct place *root, struct profile *p)
-{
-    struct place list = place_get(root, "rendezvous");
-    struct rendezvous checked = {0};
-    rendezvous_read(d, root, &checked);
-    rendezvous_done(&checked);
-    p->rendezvous = list.node == NULL ? NULL : tree_copy(list.node);
-}
-
-static void read_job(struct diags *d, const struct place *root, struct profile *p)
-{
-    const struct place place = place_get(root, "job");
-    json_auto_t *checked = job_read(d, &place, true);
-    p->job = checked == NULL ? NULL : tree_copy(place.node);
-}
-
 static void read_profile(struct node *root, struct profile *p, struct diags *d)
 {
     const struct place place = place_root(root, schema_profile());
+    struct rendezvous rendezvous = {0};
     schema_check(d, &place);
     check_name(d, &place);
-    p->name = xstrdup_or_null(place_text(&place, "name"));
-    p->description = xstrdup_or_null(place_text(&place, "description"));
+    p->name = place_text(&place, "name");
+    p->description = place_text(&place, "description");
     p->install = xstrdup_or_null(place_text(&place, "install"));
-    spec_read_words(&place, "family", &p->family);
     spec_read_words(&place, "models", &p->models);
     place_flags(&place, "datasets", dataset_kind_names, DATASET_COUNT, p->datasets);
     place_flags(&place, "exchanges", exchange_kind_names, EXCHANGE_COUNT, p->exchanges);
-    const struct node *mode = tree_get(root, "mode");
-    p->mode = mode == NULL ? NULL : tree_copy(mode);
     read_python(d, &place, p);
-    read_rendezvous(d, &place, p);
-    read_job(d, &place, p);
     read_roles(d, &place, p);
+    /* For what is wrong with them: */
+    rendezvous_read(d, &place, &rendezvous);
+    rendezvous_done(&rendezvous);
+    json_decref(job_read(d, PLACE(&place, "job"), true));
 }
 
 int profile_load(const char *text, size_t len, struct profile **ret, struct diags *diags)
 {
     struct diags found = {0};
-    struct node *root;
     struct profile *profile = xnew(struct profile);
-    if (tree_parse(text, len, &TREE_LIMITS_DEFAULT, &root, &found) == 0) {
-        read_profile(root, profile, &found);
-        tree_free(root);
+    if (tree_parse(text, len, &TREE_LIMITS_DEFAULT, &profile->root, &found) == 0) {
+        read_profile(profile->root, profile, &found);
     }
     bool is_good = found.list.len == 0;
     diags_move(diags, &found);
@@ -143,37 +117,16 @@ void profile_free(struct profile *profile)
     if (profile == NULL) {
         return;
     }
-    free(profile->name);
-    free(profile->description);
-    command_done(&profile->family);
     command_done(&profile->models);
-    vec_free(&profile->packages);
-    free(profile->requirements);
+    command_done(&profile->packages);
     free(profile->folder);
     free(profile->interpreter);
     free(profile->install);
-    tree_free(profile->rendezvous);
-    tree_free(profile->mode);
-    tree_free(profile->job);
     for (int role = 0; role < ROLE_COUNT; role++) {
         command_done(&profile->commands[role]);
-        tree_free(profile->entrypoints[role]);
     }
+    tree_free(profile->root);
     free(profile);
-}
-
-/* "./../x" in "/a/b" is "/a/x": people read it, and paste it. `folder` has no links in it. */
-static void put_path(const char *word, const char *folder, struct buf *out)
-{
-    size_t len = strlen(folder);
-    word += strlen("./");
-    while (str_has_prefix(word, "../")) {
-        word += strlen("../");
-        while (len > 0 && folder[--len] != '/') {
-        }
-    }
-    buf_append(out, folder, len);
-    buf_printf(out, "/%s", word);
 }
 
 /* The words of a command line; those that begin with "./" become paths. Owned. */
@@ -185,7 +138,7 @@ static char *placed_line(const char *line, const char *folder)
         _cleanup_(freep) char *word = xstrndup(line + blanks, len);
         buf_append(&out, line, blanks);
         if (str_has_prefix(word, "./")) {
-            put_path(word, folder, &out);
+            buf_printf(&out, "%s/%s", folder, word + strlen("./"));
         } else {
             buf_puts(&out, word);
         }

@@ -17,23 +17,19 @@
 #define PROFILE_NATIVE "benchworker"
 #define PROFILE_NONE "none" /* no variables by which processes find each other */
 
-struct profile { /* all owned */
-    char *name;
-    char *description;
-    struct command family;        /* "TensorFlow"; code that shows a run asks profile_has_family */
+struct profile {
+    struct node *root; /* the file, owned; what a definition takes over is read there */
+    const char *name;  /* borrowed from it, as all texts that are const */
+    const char *description;
     struct command models;        /* all that it can train; none: any */
     bool datasets[DATASET_COUNT]; /* none: any, also of a foreign name; likewise exchanges */
     bool exchanges[EXCHANGE_COUNT];
-    VEC(char *) packages;    /* of Python, "torch==2.15.0"; none: it needs no Python */
-    char *requirements;      /* file with all pins, next to profile.yaml; NULL without `python` */
-    char *folder;            /* where its files lie, once placed */
-    char *interpreter;       /* of its Python, once placed; NULL: none */
-    struct node *mode;       /* of its program's parameter servers, as a definition has it; NULL */
-    struct node *rendezvous; /* the list as it is written, which a definition takes over; NULL */
-    struct node *job;        /* of its kind of job objects, as a definition has it; NULL */
-    char *install;           /* the command that installs what it needs; NULL: none */
-    struct command commands[ROLE_COUNT];  /* of local processes */
-    struct node *entrypoints[ROLE_COUNT]; /* lists of words that a definition takes over; NULL */
+    struct command packages;  /* of Python, "torch==2.15.0"; none: it needs no Python */
+    const char *requirements; /* file with all pins, next to profile.yaml; NULL without `python` */
+    char *folder;             /* where its files lie, once placed; owned, as what follows */
+    char *interpreter;        /* of its Python, once placed; NULL: none */
+    char *install;            /* the command that installs what it needs; NULL: none */
+    struct command commands[ROLE_COUNT]; /* of local processes */
 };
 
 struct profiles {

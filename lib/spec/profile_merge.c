@@ -66,7 +66,8 @@ static void merge_mode(const struct profile *profile, const struct node *spec, s
     const struct node *own = tree_get(system, "exchange");
     const struct node *exchange = own != NULL ? own : tree_path(spec, "workload", "exchange", NULL);
     const char *servers = exchange_kind_names[EXCHANGE_PSERVER]; /* the default */
-    if (profile->mode == NULL || tree_get(own, "mode") != NULL ||
+    const struct node *mode = tree_get(profile->root, "mode");
+    if (mode == NULL || tree_get(own, "mode") != NULL ||
         !str_eq_or_null(exchange == NULL ? servers : tree_get_text(exchange, "kind"), servers) ||
         tree_path(spec, "local", "workload", "exchange", NULL) != NULL) {
         return;
@@ -76,7 +77,7 @@ static void merge_mode(const struct profile *profile, const struct node *spec, s
         struct node *kind = tree_new(NODE_STRING);
         kind->s = xstrdup(servers);
         tree_set_take(made, "kind", kind);
-        tree_set_take(made, "mode", tree_copy(profile->mode));
+        tree_set_take(made, "mode", tree_copy(mode));
     }
 }
 
@@ -111,16 +112,20 @@ static void merge_job(const struct node *profile, struct node *job)
 static void merge(const struct profile *profile, const struct node *spec, struct node *system)
 {
     merge_mode(profile, spec, system);
-    if (profile->rendezvous != NULL && tree_get(system, "rendezvous") == NULL) {
-        tree_set_take(system, "rendezvous", tree_copy(profile->rendezvous));
+    const struct node *rendezvous = tree_get(profile->root, "rendezvous"),
+                      *of_profile = tree_get(profile->root, "job");
+    if (rendezvous != NULL && tree_get(system, "rendezvous") == NULL) {
+        tree_set_take(system, "rendezvous", tree_copy(rendezvous));
     }
     struct node *job = tree_get(system, "job");
-    if (profile->job != NULL && job != NULL && job->kind == NODE_MAP) {
-        merge_job(profile->job, job);
+    if (of_profile != NULL && job != NULL && job->kind == NODE_MAP) {
+        merge_job(of_profile, job);
     }
     for (enum role role = 0; role < ROLE_COUNT; role++) {
-        if (profile->entrypoints[role] != NULL) {
-            merge_entrypoint(profile->entrypoints[role], role_to_string(role), system);
+        const char *name = role_to_string(role);
+        const struct node *entrypoint = tree_path(profile->root, "roles", name, "entrypoint", NULL);
+        if (entrypoint != NULL) {
+            merge_entrypoint(entrypoint, name, system);
         }
     }
 }

@@ -77,12 +77,6 @@ const struct node *schema_document(void)
     return schema_keep(&kept, parse_whole, "document");
 }
 
-const struct node *schema_pod(void)
-{
-    static struct kept kept;
-    return schema_keep(&kept, parse_whole, "pod");
-}
-
 const struct node *schema_trace(void)
 {
     static struct kept kept;

@@ -63,18 +63,13 @@ static void check_from(struct reading *r, enum role role)
  * was reported. */
 static bool may_take(struct reading *r, enum role role, const char *name)
 {
-    struct place place = place_get(PLACE(&r->at, "roles"), role_to_string(role));
-    if (place.node == NULL) {
-        return false;
-    }
-    struct place replicas = place_get(&place, "replicas");
-    const struct node *from = tree_get(replicas.node, "from");
-    const struct node *value = tree_get(replicas.node, "value");
-    if ((from == NULL) == (value == NULL)) {
-        return true;
-    }
-    return from != NULL && (from->kind != NODE_STRING || str_eq(from->s, name) ||
-                            !counts_replicas(from->s) || !is_swept_in(r, from->s));
+    const struct place roles = place_get(&r->at, "roles"),
+                       place = place_get(&roles, role_to_string(role)),
+                       replicas = place_get(&place, "replicas");
+    const char *from = tree_get_text(replicas.node, "from");
+    return place.node != NULL && (place.node->has_wrong ||
+                                  (from != NULL && (str_eq(from, name) || !counts_replicas(from) ||
+                                                    !is_swept_in(r, from))));
 }
 
 /* What the exchanges of all systems need of a role: the most of it. */
@@ -137,59 +132,62 @@ static void check_counts_used(struct reading *r)
     }
 }
 
-static void check_pserver(struct reading *r, const struct place *roles)
+/* Is it of a trainer where workers train, or the reverse? */
+static bool is_misnamed(const struct reading *r, const struct place *roles, enum role role)
 {
-    const struct role_spec *pserver = &r->spec->roles[ROLE_PSERVER];
-    const bool is_allowed = need_of(r, ROLE_PSERVER) != EXCHANGE_NEEDS_NONE;
-    struct place place = place_get(roles, "pserver");
-    bool some_pserver = pserver->replicas.from != NULL || pserver->replicas.value > 0;
-    if (!is_allowed && spec_exchanges(r, EXCHANGE_NONE) && place.node != NULL && some_pserver) {
-        reader_complain_key(
-            r->diags, &place, "remove the role, or write exchange: {kind: PServer}",
-            "exchange None uses no pserver; roles.pserver requires exchange PServer");
-    }
-    /* A worker in a trainer's place is noted, and only that. */
-    struct place worker = place_get(roles, "worker");
-    const bool is_worker_wrong =
-        worker.node != NULL && need_of(r, ROLE_WORKER) == EXCHANGE_NEEDS_NONE;
-    if (spec_exchanges(r, EXCHANGE_PSERVER) && (place.node == NULL || !some_pserver) &&
-        !is_worker_wrong) {
-        reader_complain(r->diags, &place, "add roles.pserver, or write exchange: {kind: None}",
-                        "exchange PServer requires roles.pserver with at least one replica");
-    }
-    if (!is_allowed && spec_exchanges(r, EXCHANGE_ALL_REDUCE) && place.node != NULL &&
-        !spec_exchanges(r, EXCHANGE_NONE)) {
-        reader_complain_key(r->diags, &place, "remove the role, or write exchange: {kind: PServer}",
-                            "exchange AllReduce uses no pserver");
-    }
+    const enum role other = role == ROLE_WORKER ? ROLE_TRAINER : ROLE_WORKER;
+    return role != ROLE_PSERVER && need_of(r, role) == EXCHANGE_NEEDS_NONE &&
+           tree_get(roles->node, role_to_string(role)) != NULL &&
+           tree_get(roles->node, role_to_string(other)) == NULL;
 }
 
-/* Trainers or workers: whoever trains, as the exchanges have it. */
-static void check_training_roles(struct reading *r, const struct place *roles)
+static void check_superfluous(struct reading *r, const struct place *place, bool is_misnamed)
 {
-    struct place trainer = place_get(roles, "trainer");
-    struct place worker = place_get(roles, "worker");
-    if (worker.node != NULL && need_of(r, ROLE_WORKER) == EXCHANGE_NEEDS_NONE) {
-        const char *fix = trainer.node == NULL
-                              ? "write exchange: {kind: AllReduce}, or rename the role to 'trainer'"
-                              : "remove the role, or write exchange: {kind: AllReduce}";
-        _cleanup_(freep) char *exchanges = exchanges_text(r);
-        reader_complain_key(r->diags, &worker, fix,
-                            "exchange %s uses no worker; roles.worker requires exchange AllReduce",
-                            exchanges);
+    const bool is_worker = str_eq(place->key, role_to_string(ROLE_WORKER));
+    const char *kind = exchange_kind_names[is_worker ? EXCHANGE_ALL_REDUCE : EXCHANGE_PSERVER];
+    _cleanup_(freep) char *exchanges = exchanges_text(r);
+    _cleanup_(freep) char *other =
+        xasprintf("rename it to '%s'", role_to_string(is_worker ? ROLE_TRAINER : ROLE_WORKER));
+    _cleanup_(freep) char *fix = xasprintf("%s, or write exchange: {kind: %s}",
+                                           is_misnamed ? other : "remove the role", kind);
+    reader_complain_key(r->diags, place, fix,
+                        "exchange %s uses no %s; roles.%s requires exchange %s", exchanges,
+                        place->key, place->key, kind);
+}
+
+static void check_missing(struct reading *r, const struct place *place, enum role role)
+{
+    const struct system *system = vec_find(
+        &r->spec->systems, it, exchange_need(it->exchange.kind, role) == EXCHANGE_NEEDS_SOME);
+    const struct exchange *exchange =
+        system != NULL ? &system->exchange : &r->spec->workload.exchange;
+    _cleanup_(freep) char *fix =
+        xasprintf("add '%s: {replicas: {from: %ss}}'", place->key, place->key);
+    reader_complain(r->diags, place, fix, "exchange %s requires roles.%s",
+                    exchange_name(exchange, exchange->kind), place->key);
+}
+
+/* The roles that the exchanges of all systems connect. One that is misnamed, or has a name that no
+ * role has, is one mistake. */
+static void check_needs(struct reading *r, const struct place *roles)
+{
+    const bool may_be_meant = is_misnamed(r, roles, ROLE_TRAINER) ||
+                              is_misnamed(r, roles, ROLE_WORKER) ||
+                              array_any(roles->node->children, roles->node->n_children, it,
+                                        str_index((*it)->key, role_names, ROLE_COUNT) < 0);
+    for (enum role role = 0; role < ROLE_LAUNCHER; role++) {
+        const struct place place = place_get(roles, role_to_string(role));
+        const enum exchange_need need = need_of(r, role);
+        if (place.node != NULL && need == EXCHANGE_NEEDS_NONE) {
+            check_superfluous(r, &place, is_misnamed(r, roles, role));
+        } else if (place.node == NULL && need == EXCHANGE_NEEDS_SOME && !may_be_meant) {
+            check_missing(r, &place, role);
+        }
     }
-    if (need_of(r, ROLE_TRAINER) == EXCHANGE_NEEDS_NONE && trainer.node != NULL) {
-        reader_complain_key(r->diags, &trainer,
-                            "rename it to 'worker', or write exchange: {kind: PServer}",
-                            "exchange AllReduce uses no trainer; its role is worker");
-    }
-    if (spec_exchanges(r, EXCHANGE_ALL_REDUCE) && worker.node == NULL) {
-        reader_complain(r->diags, &worker, "add 'worker: {replicas: {from: workers}}'",
-                        "exchange AllReduce requires roles.worker");
-    }
+    const struct place worker = place_get(roles, role_to_string(ROLE_WORKER));
     const struct system *other =
         vec_find(&r->spec->systems, it, it->exchange.kind == EXCHANGE_OTHER);
-    if (other != NULL && (trainer.node == NULL) == (worker.node == NULL)) {
+    if (other != NULL && (worker.node == NULL) == (tree_get(roles->node, "trainer") == NULL)) {
         reader_complain(r->diags, &worker,
                         "for example, write 'worker: {replicas: {from: workers}}'",
                         "exchange %s requires exactly one of roles.trainer and roles.worker",
@@ -206,9 +204,8 @@ static void check_roles(struct reading *r)
             check_from(r, (enum role)role);
         }
     }
-    if (!r->is_exchange_wrong && roles.node != NULL) {
-        check_pserver(r, &roles);
-        check_training_roles(r, &roles);
+    if (!r->is_exchange_wrong && roles.node != NULL && roles.node->kind == NODE_MAP) {
+        check_needs(r, &roles);
         check_counts_used(r);
     }
 }
@@ -277,17 +274,12 @@ static void check_swept(struct reading *r, const struct place *where)
 
 static void check_wheres(struct reading *r)
 {
-    struct place where = place_get(PLACE(&r->at, "baseline"), "where");
-    check_swept(r, &where);
-    struct place lists[] = {place_get(&r->at, "thresholds"),
-                            place_get(PLACE(&r->at, "sweep"), "exclude")};
-    for (size_t k = 0; k < COUNT_OF(lists); k++) {
-        if (lists[k].node == NULL || lists[k].node->kind != NODE_SEQ) {
-            continue;
-        }
-        place_each (item, &lists[k]) {
-            check_swept(r, k == 0 ? PLACE(&item, "where") : &item);
-        }
+    check_swept(r, PLACE(PLACE(&r->at, "baseline"), "where"));
+    place_items (item, &r->at, "thresholds") {
+        check_swept(r, PLACE(&item, "where"));
+    }
+    place_items (exclude, PLACE(&r->at, "sweep"), "exclude") {
+        check_swept(r, &exclude);
     }
 }
 
@@ -298,33 +290,20 @@ static bool can_set(const struct role_spec *role, const char *path, struct err *
     return template == NULL || json_pointer_set_new(template, path, json_integer(0), err) == 0;
 }
 
-/* The item of a list of texts that reads so; there is one. */
-static struct place find_item(const struct place *list, const char *text)
+static void check_target(struct reading *r, const struct place *place)
 {
-    size_t i = 0;
-    while (list->node->children[i]->kind != NODE_STRING ||
-           !str_eq(list->node->children[i]->s, text)) {
-        i++;
-    }
-    return place_item(list, i);
-}
-
-static void check_target(struct reading *r, const struct place *place,
-                         const struct parameter_target *target)
-{
-    struct place paths = place_get(place, "paths");
+    bool roles[ROLE_COUNT] = {0};
+    place_flags(place, "roles", role_names, ROLE_COUNT, roles);
     for (int role = 0; role < ROLE_COUNT; role++) {
         const struct role_spec *spec = &r->spec->roles[role];
         const char *name = role_to_string((enum role)role);
-        if (target->roles[role] && !spec->present) {
-            struct place roles = place_get(place, "roles");
+        if (roles[role] && !spec->present) {
             _cleanup_(freep) char *fix = xasprintf("add roles.%s, or remove the role here", name);
-            reader_complain(r->diags, &roles, fix, "roles.%s does not exist", name);
+            reader_complain(r->diags, PLACE(place, "roles"), fix, "roles.%s does not exist", name);
         }
-        for (size_t i = 0; target->roles[role] && i < target->paths.len; i++) {
+        place_items (path, place, "paths") {
             struct err err;
-            if (!can_set(spec, target->paths.items[i], &err)) {
-                struct place path = find_item(&paths, target->paths.items[i]);
+            if (roles[role] && place_is_good(&path) && !can_set(spec, path.node->s, &err)) {
                 reader_complain(r->diags, &path, "use a path that the template has",
                                 "the template of %s has no such path: %s", name, err.msg);
                 return; /* the other role's is most likely the same */
@@ -335,23 +314,9 @@ static void check_target(struct reading *r, const struct place *place,
 
 static void check_targets(struct reading *r)
 {
-    struct place list = place_get(&r->at, "parameters");
-    if (list.node == NULL || list.node->kind != NODE_SEQ) {
-        return;
-    }
-    size_t n_read = 0; /* the parameters that could be read, in the order of the list */
-    place_each (item, &list) {
-        struct place targets = place_get(&item, "targets");
-        const char *name = tree_get_text(item.node, "name");
-        const struct parameter *parameter =
-            name == NULL ? NULL : spec_find_parameter(r->spec, name);
-        if (n_read == r->spec->parameters.len || parameter != &r->spec->parameters.items[n_read]) {
-            continue; /* not read, or a name for the second time: noted */
-        }
-        n_read++;
-        for (size_t k = 0; k < parameter->targets.len; k++) {
-            struct place target = place_item(&targets, k);
-            check_target(r, &target, &parameter->targets.items[k]);
+    place_items (parameter, &r->at, "parameters") {
+        place_items (target, &parameter, "targets") {
+            check_target(r, &target);
         }
     }
 }

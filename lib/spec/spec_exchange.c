@@ -3,8 +3,8 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "spec/name.h"
 #include "doc/openapi_check.h"
+#include "spec/profile.h"
 #include "spec/spec_internal.h"
 
 /* One of the names we know, or any for a foreign system, which goes to *ret_other. One of ours in
@@ -42,91 +42,94 @@ bool spec_read_kind(struct reading *r, const struct place *place, bool is_native
     return true;
 }
 
-/* Whether the system that exchanges so is benchworker's is checked when that is known, as of wire,
- * transport and threads: perhaps no system uses the workload's exchange. */
-static void read_mode(struct diags *d, const struct place *place, struct exchange *exchange)
-{
-    const struct place kind_place = place_get(place, "mode");
-    struct exchange_mode mode = {
-        .kind =
-            (enum exchange_mode_kind)place_enum(place, "mode", exchange_mode_names, EXCHANGE_SYNC),
-        .local_steps = (uint32_t)place_int(place, "localSteps", 0),
-    };
-    mode.local_steps = mode.local_steps == 1 ? 0 : mode.local_steps; /* as without */
-    /* What goes with an unknown mode is not known either. */
-    if ((kind_place.node != NULL && kind_place.node->is_wrong) ||
-        exchange_mode_eq(&mode, &EXCHANGE_MODE_SYNC)) {
-        return;
-    }
-    const char *field = mode.kind != EXCHANGE_SYNC ? "mode" : "localSteps";
-    const struct place at = place_get(place, field);
-    const char *why = exchange_mode_conflict(&mode);
-    if (why != NULL) {
-        reader_complain_key(d, PLACE(place, "localSteps"), "remove it, or write mode: Sync", "%s",
-                            why);
-    } else if (exchange->kind != EXCHANGE_PSERVER) {
-        reader_complain_key(d, &at, "leave it out, or write kind: PServer",
-                            "%s: only benchworker's trainers with parameter servers know it",
-                            field);
-    } else if (mode.local_steps > 0 && exchange->wire != EXCHANGE_WIRE_FP32) {
-        reader_complain_key(d, &at, "write wire: FP32",
-                            "localSteps needs wire FP32: a trainer's own parameters must not be "
-                            "rounded");
-    } else {
-        exchange->mode = mode;
-    }
-}
-
 bool spec_read_exchange(struct reading *r, const struct place *place, bool is_native,
                         struct exchange *exchange)
 {
-    struct diags *d = r->diags;
+    const struct place local_steps = place_get(place, "localSteps");
+    int kind;
+    char *other = NULL;
     if (!place_is_good(place)) {
         return place->node == NULL;
     }
-    int kind;
-    char *other = NULL;
-    const bool is_known = spec_read_kind(r, PLACE(place, "kind"), is_native, exchange_kind_names,
-                                         EXCHANGE_COUNT, &kind, &other);
-    if (is_known) {
-        *exchange = (struct exchange){.kind = (enum exchange_kind)kind, .other = other};
-    }
-    const int wire = place_enum(place, "wire", exchange_wire_names, EXCHANGE_WIRE_FP32);
-    const int transport =
-        place_enum(place, "transport", exchange_transport_names, EXCHANGE_TRANSPORT_AUTO);
-    const int64_t n_threads = place_int(place, "serverThreads", 0);
-    if (!is_known) {
+    if (!spec_read_kind(r, PLACE(place, "kind"), is_native, exchange_kind_names, EXCHANGE_COUNT,
+                        &kind, &other)) {
         return false; /* what goes with it is not known either */
     }
-    const bool has_servers = kind == EXCHANGE_PSERVER;
-    const bool is_nccl = transport == EXCHANGE_TRANSPORT_NCCL;
-    if (wire != EXCHANGE_WIRE_FP32 && !has_servers) {
-        reader_complain(d, PLACE(place, "wire"), "leave wire out, or write kind: PServer",
-                        "wire %s: only benchworker's parameter servers send it",
-                        exchange_wire_names[wire]);
-    } else {
-        exchange->wire = (enum exchange_wire)wire;
+    const int64_t n_steps = place_int(place, "localSteps", 0),
+                  n_threads = place_int(place, "serverThreads", 0);
+    *exchange = (struct exchange){
+        .kind = (enum exchange_kind)kind,
+        .other = other,
+        .wire = place_enum(place, "wire", exchange_wire_names, EXCHANGE_WIRE_FP32),
+        .mode = {place_enum(place, "mode", exchange_mode_names, EXCHANGE_SYNC),
+                 n_steps > 1 ? (uint32_t)n_steps : 0}, /* 1 is as without */
+        .transport =
+            place_enum(place, "transport", exchange_transport_names, EXCHANGE_TRANSPORT_AUTO),
+        .server_threads = n_threads > 1 ? (uint32_t)n_threads : 0,
+    };
+    const char *why = exchange_mode_conflict(&exchange->mode);
+    if (why != NULL) {
+        reader_complain_key(r->diags, &local_steps, "remove it, or write mode: Sync", "%s", why);
+    } else if (exchange->mode.local_steps > 0 && exchange->wire != EXCHANGE_WIRE_FP32) {
+        reader_complain_key(r->diags, &local_steps, "write wire: FP32",
+                            "localSteps needs wire FP32: a trainer's own parameters must not be "
+                            "rounded");
     }
-    read_mode(d, place, exchange);
-    if (transport != EXCHANGE_TRANSPORT_AUTO && kind != EXCHANGE_ALL_REDUCE &&
-        (is_nccl || !has_servers)) {
-        reader_complain(d, PLACE(place, "transport"),
-                        is_nccl ? "leave transport out, or write kind: AllReduce"
-                                : "leave transport out, or write kind: PServer or AllReduce",
-                        "transport %s: only benchworker's workers%s choose it",
-                        exchange_transport_names[transport],
-                        is_nccl ? "" : ", or trainers with parameter servers,");
-    } else {
-        exchange->transport = (enum exchange_transport)transport;
-    }
-    if (n_threads > 1 && !has_servers) {
-        reader_complain(d, PLACE(place, "serverThreads"),
-                        "leave serverThreads out, or write kind: PServer",
-                        "serverThreads: only benchworker's parameter servers have it");
-    } else if (n_threads > 1) {
-        exchange->server_threads = (uint32_t)n_threads;
+    if (why != NULL || exchange->wire != EXCHANGE_WIRE_FP32) {
+        exchange->mode.local_steps = 0; /* nothing follows from it */
     }
     return true;
+}
+
+/* Another system would exchange in its own way, and its row would say something else. Its own mode
+ * says what its program does; the workload's says what benchworker shall do. */
+void spec_check_exchange(struct reading *r, const struct place *item, struct system *system)
+{
+    const struct exchange *e = &system->exchange;
+    const struct place own = place_get(item, "exchange");
+    const bool is_own = own.node != NULL, is_native = str_eq(system->profile, PROFILE_NATIVE);
+    const struct place at = is_own ? own : place_get(PLACE(&r->at, "workload"), "exchange");
+    const bool has_servers = e->kind == EXCHANGE_PSERVER;
+    const bool is_nccl = e->transport == EXCHANGE_TRANSPORT_NCCL;
+    const struct {
+        const char *field, *value;
+        bool is_said, is_known, is_of_others; /* is_known: by this kind of exchange */
+        const char *whose, *kinds;
+    } rows[] = {
+        {"wire", exchange_wire_names[e->wire], e->wire != EXCHANGE_WIRE_FP32, has_servers, false,
+         "parameter servers have it", "PServer"},
+        {"serverThreads", "", e->server_threads > 0, has_servers, false,
+         "parameter servers have it", "PServer"},
+        {"mode", exchange_mode_names[e->mode.kind], e->mode.kind != EXCHANGE_SYNC, has_servers,
+         is_own, "trainers with parameter servers know it", "PServer"},
+        {"localSteps", "", e->mode.local_steps > 0, has_servers, is_own,
+         "trainers with parameter servers know it", "PServer"},
+        {"transport", exchange_transport_names[e->transport],
+         e->transport != EXCHANGE_TRANSPORT_AUTO,
+         e->kind == EXCHANGE_ALL_REDUCE || (has_servers && !is_nccl), false,
+         is_nccl ? "workers choose it" : "workers, trainers and parameter servers choose it",
+         is_nccl ? "AllReduce" : "PServer or AllReduce"},
+    };
+    const size_t n_before = r->diags->list.len;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        const struct place place = place_get(&at, rows[i].field);
+        if (rows[i].is_said && !rows[i].is_known) {
+            _cleanup_(freep) char *fix =
+                xasprintf("leave %s out, or write kind: %s", rows[i].field, rows[i].kinds);
+            reader_complain(r->diags, &place, fix, "%s%s%s: only benchworker's %s", rows[i].field,
+                            rows[i].value[0] == '\0' ? "" : " ", rows[i].value, rows[i].whose);
+        } else if (rows[i].is_said && !is_native && !rows[i].is_of_others) {
+            reader_complain(r->diags, is_own ? &place : item,
+                            is_own ? "leave it out"
+                                   : "give the system an exchange of its own, without it",
+                            "%s%s%s: only benchworker's %s, and system '%s' has profile '%s'",
+                            rows[i].field, rows[i].value[0] == '\0' ? "" : " ", rows[i].value,
+                            rows[i].whose, system->name, system->profile);
+        }
+    }
+    if (r->diags->list.len > n_before) { /* nothing follows from it */
+        system->exchange = (struct exchange){.kind = e->kind, .other = e->other};
+    }
 }
 
 bool spec_exchanges(const struct reading *r, enum exchange_kind kind)

@@ -9,87 +9,10 @@
 #include "base/mem.h"
 #include "base/parse.h"
 #include "base/str.h"
+#include "doc/openapi.h"
+#include "spec/schemas.h"
 
-#define BIT(kind) (1U << (unsigned)(kind))
 #define VALUE_SHOWN 60 /* characters of a value; a name has 63 at most */
-
-enum {
-    NUMBER = BIT(NODE_INT),
-    WORD = BIT(NODE_STRING),
-    MAP = BIT(NODE_MAP),
-    SCALAR = BIT(NODE_INT) | BIT(NODE_FLOAT) | BIT(NODE_STRING),
-    DECIMAL = BIT(NODE_INT) | BIT(NODE_FLOAT),
-    VALUES = BIT(NODE_INT) | BIT(NODE_STRING) | BIT(NODE_SEQ),
-};
-
-/* In `line` # is the key and @ the value as it is written; ~ is the value as items of a list. In
- * `path` * is any one step, and "spec." stands for "spec.local.", too. */
-static const struct hint {
-    const char *path;
-    unsigned kinds;
-    const char *line;
-} hints[] = {
-    {"spec.baseline", WORD, "write 'baseline: {kind: @}'"},
-    {"spec.repeats", NUMBER, "write 'repeats: {min: @}'"},
-    {"spec.measure.repeats", NUMBER, "write 'repeats: {min: @}' beside measure"},
-    {"spec.measure", NUMBER, "write 'measure: {steps: @}'"},
-    {"spec.measure.warmup", NUMBER, "write 'warmupSteps: @'"},
-    {"spec.measure.timeToAccuracy", DECIMAL, "write 'timeToAccuracy: {accuracy: \"0.8\"}'"},
-    {"spec.measure.accuracyAfterTime", NUMBER, "write 'accuracyAfterTime: {seconds: @}'"},
-    {"spec.warmup", NUMBER, "write 'measure: {warmupSteps: @}'"},
-    {"spec.warmupSteps", NUMBER, "write 'measure: {warmupSteps: @}'"},
-    {"spec.steps", NUMBER, "write 'measure: {steps: @}'"},
-    {"spec.model", WORD, "write 'workload: {model: @}'"},
-    {"spec.batchSize", NUMBER, "write 'workload: {batchSize: @}'"},
-    {"spec.threads", NUMBER, "write 'workload: {threads: @}'"},
-    {"spec.seed", NUMBER, "write 'workload: {seed: @}'"},
-    {"spec.dataset", WORD, "write 'workload: {dataset: {kind: @}}'"},
-    {"spec.exchange", WORD, "write 'workload: {exchange: {kind: @}}'"},
-    {"spec.workload.dataset", WORD, "write 'dataset: {kind: @}'"},
-    {"spec.workload.exchange", WORD, "write 'exchange: {kind: @}'"},
-    {"spec.systems[*].exchange", WORD, "write 'exchange: {kind: @}'"},
-    {"spec.image", WORD, "write 'image: @' in each item of systems"},
-    {"spec.command", WORD, "write 'command: [@]' in each item of systems"},
-    {"spec.systems[*].command", WORD, "write 'command: [~]'"},
-    {"spec.systems[*].env", MAP, "write 'env: [{name: NAME, value: VALUE}]'"},
-    {"spec.systems[*].env[*]", WORD, "write '{name: NAME, value: VALUE}'"},
-    {"spec.systems[*].log.scope", WORD, "write 'scope: @' in each item of lines"},
-    {"spec.gpus", NUMBER, "write 'devices: {value: @}' in the role that has them"},
-    {"spec.roles.*.gpus", NUMBER, "write 'devices: {value: @}'"},
-    {"spec.roles.*.resources", MAP,
-     "write 'devices: {value: N}', or limits in a template of the pod"},
-    {"spec.systems", WORD, "write 'systems: [{name: @, profile: @}]'"},
-    {"spec.systems[*]", WORD, "write '{name: @, profile: @}'"},
-    {"spec.trainers", VALUES, "write 'sweep: {grid: {trainers: [~]}}'"},
-    {"spec.workers", VALUES, "write 'sweep: {grid: {workers: [~]}}'"},
-    {"spec.pservers", VALUES, "write 'sweep: {grid: {pservers: [~]}}'"},
-    {"spec.sweep.trainers", VALUES, "write 'grid: {trainers: [~]}'"},
-    {"spec.sweep.workers", VALUES, "write 'grid: {workers: [~]}'"},
-    {"spec.sweep.pservers", VALUES, "write 'grid: {pservers: [~]}'"},
-    {"spec.sweep.grid.*", SCALAR, "write '#: [~]'"},
-    {"spec.parameters[*]", WORD, "write '{name: @, targets: [{roles: [ROLE], env: [VARIABLE]}]}'"},
-    {"spec.roles.*", NUMBER, "write '#: {replicas: {value: @}}'"},
-    {"spec.roles.*.replicas", NUMBER, "write 'replicas: {value: @}'"},
-    {"spec.roles.*.devices", NUMBER, "write 'devices: {value: @}'"},
-    {"spec.roles.*.replicas", WORD, "write 'replicas: {from: @}'"},
-    {"spec.failurePolicy", WORD, "write 'failurePolicy: {onTrialFailure: @}'"},
-};
-
-static const struct foreign_kind {
-    const char *kind, *profile;
-} foreign_kinds[] = {
-    {"PyTorchJob", "torchrun"},
-    {"TFJob", "tf-config"},
-    {"JAXJob", "jax"},
-    {"PaddleJob", "paddle-fleet"},
-    {"MPIJob", "none"},
-    {"TrainJob", "torchrun"},
-    {"JobSet", "none"},
-    {"Job", "none"},
-    {"Pod", "none"},
-    {"Deployment", "none"},
-    {"XGBoostJob", "none"},
-};
 
 bool spec_hints_refuse_kind(const struct node *root, struct diags *diags)
 {
@@ -107,31 +30,17 @@ bool spec_hints_refuse_kind(const struct node *root, struct diags *diags)
             "a BenchmarkRun is one run of a Benchmark, not a definition");
         return true;
     }
-    const struct foreign_kind *foreign =
-        array_find(foreign_kinds, COUNT_OF(foreign_kinds), it, str_eq(kind, it->kind));
-    if (foreign == NULL || (version != NULL && str_has_prefix(version, "benchd.io/"))) {
+    const struct node *row = schema_of_field(schema_document(), "kind");
+    const char *profile = tree_get_text(tree_get(row, "x-foreign"), kind);
+    if (profile == NULL || (version != NULL && str_has_prefix(version, "benchd.io/"))) {
         return false;
     }
     _cleanup_(freep) char *fix =
         xasprintf("'benchctl init --profile %s --image IMAGE -- COMMAND' writes "
                   "the Benchmark for the image and command of its containers",
-                  foreign->profile);
+                  profile);
     diags_add(diags, at->mark, "kind", fix, "a %s is not a Benchmark", kind);
     return true;
-}
-
-/* Does the path of a problem fit the path of a hint? */
-static bool path_fits(const char *path, const char *wanted)
-{
-    while (*wanted != '\0') {
-        if (*wanted == '*') {
-            path += strcspn(path, ".[]");
-            wanted++;
-        } else if (*path++ != *wanted++) {
-            return false;
-        }
-    }
-    return *path == '\0';
 }
 
 static void put_value(struct buf *out, const struct node *node)
@@ -185,24 +94,6 @@ static void put_items(struct buf *out, const struct node *node)
     }
 }
 
-/* Owned. */
-static char *make_line(const struct hint *hint, const struct node *node)
-{
-    struct buf out = BUF_INIT;
-    for (const char *c = hint->line; *c != '\0'; c++) {
-        if (*c == '@') {
-            put_value(&out, node);
-        } else if (*c == '~') {
-            put_items(&out, node);
-        } else if (*c == '#') {
-            buf_puts(&out, node->key);
-        } else {
-            buf_append(&out, c, 1);
-        }
-    }
-    return buf_take(&out);
-}
-
 /* "4h" as seconds; 0: it is not a duration. */
 static int64_t parse_duration_s(const char *text)
 {
@@ -221,40 +112,80 @@ static int64_t parse_duration_s(const char *text)
     return 0;
 }
 
+/* Owned; NULL: the line is for values of another kind. */
+static char *make_line(const char *line, const struct node *node)
+{
+    const bool is_list = node->kind == NODE_SEQ;
+    const bool is_single = !is_list && node->kind != NODE_MAP && node->kind != NODE_NULL;
+    const int64_t seconds = node->kind == NODE_STRING ? parse_duration_s(node->s) : 0;
+    if ((strchr(line, '@') != NULL && !is_single) || (strchr(line, '&') != NULL && seconds == 0) ||
+        (strchr(line, '~') != NULL && !is_single && !is_list)) {
+        return NULL;
+    }
+    struct buf out = BUF_INIT;
+    for (const char *c = line; *c != '\0'; c++) {
+        if (*c == '@') {
+            put_value(&out, node);
+        } else if (*c == '~') {
+            put_items(&out, node);
+        } else if (*c == '#') {
+            buf_puts(&out, node->key);
+        } else if (*c == '&') {
+            buf_printf(&out, "%" PRId64, seconds);
+        } else {
+            buf_append(&out, c, 1);
+        }
+    }
+    return buf_take(&out);
+}
+
 /* Of the bounds of thresholds only a time is ever written as "2m". */
 static bool is_in_seconds(const char *path)
 {
     return str_has_suffix(path, "Seconds") || str_has_suffix(path, ".seconds") ||
-           path_fits(path, "spec.thresholds[*].min") || path_fits(path, "spec.thresholds[*].max");
+           (str_has_prefix(path, "spec.thresholds[") &&
+            (str_has_suffix(path, "].min") || str_has_suffix(path, "].max")));
 }
 
-/* Owned; NULL: no habit that is known. `path` without "local."; is_unknown: no
- * field has that name. */
-static char *find_line(const char *path, const struct node *node, bool is_unknown)
+/* The line for a value of a wrong kind, for a key that is no field, or for a word that is no value.
+ * NULL: no habit that is known. */
+static const char *habit_of(const struct diag *diag, const struct node *node)
+{
+    const struct node *schema = schema_document(), *map = NULL;
+    for (const char *at = diag->path; *at != '\0'; at += *at == '.') {
+        const size_t len = strcspn(at, ".[");
+        _cleanup_(freep) char *key = xstrndup(at, len);
+        map = schema;
+        schema = *at == '[' ? schema_of_item(map) : schema_of_field(map, key);
+        at += *at == '[' ? strcspn(at, "]") + 1 : len;
+    }
+    if (str_has_prefix(diag->message, "unknown field ")) {
+        return tree_get_text(tree_get(map, "x-habits"), node->key);
+    }
+    if (str_has_prefix(diag->message, "unknown value ")) {
+        return tree_get_text(tree_get(schema, "x-meant"), node->s);
+    }
+    const char *of_text = tree_get_text(schema, "x-habit-of-text");
+    return !str_has_prefix(diag->message, "must be ")     ? NULL
+           : node->kind == NODE_STRING && of_text != NULL ? of_text
+                                                          : tree_get_text(schema, "x-habit");
+}
+
+/* Owned; NULL: none is better than what the problem has. */
+static char *find_line(const struct diag *diag, const struct node *node)
 {
     const int64_t seconds = node->kind == NODE_STRING ? parse_duration_s(node->s) : 0;
-    if (seconds > 0 && !is_unknown && is_in_seconds(path)) {
+    if (seconds > 0 && str_has_prefix(diag->message, "must be ") && is_in_seconds(diag->path)) {
         return xasprintf("write '%s: %" PRId64 "'", node->key, seconds);
     }
-    if (seconds > 0 && str_eq(path, "spec.timeout")) {
-        return xasprintf("write 'runPolicy: {activeDeadlineSeconds: %" PRId64 "}'", seconds);
-    }
-    if (node->kind == NODE_STRING && path_fits(path, "spec.sweep.grid.*[*]") &&
+    if (node->kind == NODE_STRING && str_has_suffix(diag->path, "]") &&
         strspn(node->s, "0123456789 ") == strlen(node->s) && strchr(node->s, ' ') != NULL) {
         _cleanup_(buf_done) struct buf items = BUF_INIT;
         put_items(&items, node);
         return xasprintf("put commas between the values: [%s]", buf_cstr(&items));
     }
-    const struct hint *hint =
-        array_find(hints, COUNT_OF(hints), it,
-                   (BIT(node->kind) & it->kinds) != 0 && path_fits(path, it->path));
-    return hint == NULL ? NULL : make_line(hint, node);
-}
-
-/* Form is wrong here, so a line in the right form helps; a rule is not a matter of form. */
-static bool is_about_form(const char *message)
-{
-    return str_has_prefix(message, "must be ") || str_has_prefix(message, "unknown field ");
+    const char *line = habit_of(diag, node);
+    return line == NULL ? NULL : make_line(line, node);
 }
 
 /* The node that the path names in full; NULL if none exists, so what is said
@@ -270,17 +201,9 @@ static const struct node *find_node(const struct node *root, const struct diag *
 
 void spec_hints_apply(const struct node *root, struct diags *found)
 {
-    static const char local[] = "spec.local.";
     vec_each (struct diag, it, &found->list) {
-        const struct node *node = find_node(root, it);
-        if (node == NULL || it->origin != NULL || !is_about_form(it->message)) {
-            continue;
-        }
-        const bool is_local = str_has_prefix(it->path, local);
-        _cleanup_(freep) char *path =
-            is_local ? xasprintf("spec.%s", it->path + strlen(local)) : xstrdup(it->path);
-        const bool is_unknown = str_has_prefix(it->message, "unknown field ");
-        _cleanup_(freep) char *line = find_line(path, node, is_unknown);
+        const struct node *node = it->origin == NULL ? find_node(root, it) : NULL;
+        _cleanup_(freep) char *line = node == NULL ? NULL : find_line(it, node);
         if (line != NULL) {
             diag_set_fix(it, line);
         }

@@ -58,6 +58,8 @@ bool spec_exchanges(const struct reading *r, enum exchange_kind kind);
 /* What is absent stays as it is. False: it is there and wrong (noted). */
 bool spec_read_exchange(struct reading *r, const struct place *place, bool is_native,
                         struct exchange *exchange);
+/* What only benchworker knows of the exchange of a system. */
+void spec_check_exchange(struct reading *r, const struct place *item, struct system *system);
 /* The modes together with the numbers of steps and emulated trainers. */
 void spec_check_modes(struct reading *r);
 /* spec_systems.c, after the workload: a system without an exchange has the workload's. */
@@ -70,6 +72,9 @@ void spec_check_compute(struct reading *r);
 void spec_read_parameters(struct reading *r);
 void spec_read_baseline(struct reading *r);
 void spec_read_roles(struct reading *r);
+/* spec_sweep.c: the points that a sweep lists; a zip becomes such a list. NULL: it is a grid, or
+ * wrong. */
+struct node *spec_list_points(struct node *sweep);
 /* spec_sweep.c; parameters must have been read. */
 bool spec_is_known_name(const struct reading *r, const char *name); /* built in, or declared */
 /* The swept names, as keys. Asks the tree, not what could be read: a parameter with an invalid

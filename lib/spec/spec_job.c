@@ -9,19 +9,6 @@
 #include "spec/spec_internal.h"
 #include "spec/spec_parts.h"
 
-static void check_set(struct diags *d, const struct place *item)
-{
-    static const char *const values[] = {"from", "value", "object"};
-    size_t n = 0;
-    for (size_t i = 0; i < COUNT_OF(values); i++) {
-        n += tree_get(item->node, values[i]) != NULL;
-    }
-    if (n != 1 && place_is_good(item)) {
-        reader_complain(d, item, "for example, write {path: /spec/parallelism, from: workers}",
-                        "exactly one of from, value and object is required");
-    }
-}
-
 static void check_condition(struct diags *d, const struct place *map, const char *key)
 {
     const char *text = place_text(map, key);
@@ -62,9 +49,6 @@ json_t *job_read(struct diags *d, const struct place *place, bool is_profile)
     check_condition(d, place, "failed");
     place_items (item, place, "objects") {
         check_object(d, &item, JOB_EXTRA, job_object_check);
-    }
-    place_items (item, place, "set") {
-        check_set(d, &item);
     }
     json_t *job = tree_to_json(place->node);
     if (d->list.len > n_before || place->node->has_wrong) {

@@ -8,7 +8,6 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "spec/spec_internal.h"
-#include "spec/spec_parts.h"
 
 static size_t n_items(const struct node *list)
 {
@@ -132,20 +131,23 @@ static void drop_items(struct node *map, const char *key, const char *field,
     }
 }
 
+/* Equal whole numbers, or equal texts. */
+static bool same_scalar(const struct node *a, const struct node *b)
+{
+    if (a->kind != b->kind) {
+        return false;
+    }
+    return a->kind == NODE_INT ? a->i == b->i : a->kind == NODE_STRING && str_eq(a->s, b->s);
+}
+
 static bool same_point(const struct node *a, const struct node *b)
 {
     bool is_same = a->kind == NODE_MAP && b->kind == NODE_MAP && a->n_children == b->n_children;
     for (size_t i = 0; is_same && i < a->n_children; i++) {
         const struct node *other = tree_get(b, a->children[i]->key);
-        is_same = other != NULL && spec_same_scalar(a->children[i], other);
+        is_same = other != NULL && same_scalar(a->children[i], other);
     }
     return is_same;
-}
-
-static bool same_rows(const struct node *zip, size_t a, size_t b)
-{
-    return array_all(zip->children, zip->n_children, it,
-                     spec_same_scalar((*it)->children[a], (*it)->children[b]));
 }
 
 /* Points that differed in a name that is gone are one. */
@@ -154,25 +156,6 @@ static void merge_points(struct node *points)
     for (size_t i = n_items(points); i-- > 1;) {
         if (array_any(points->children, i, it, same_point(*it, points->children[i]))) {
             tree_free(tree_take_at(points, i));
-        }
-    }
-}
-
-/* The same for the rows of a zip. */
-static void merge_rows(struct node *zip)
-{
-    const bool is_map = zip != NULL && zip->kind == NODE_MAP && zip->n_children > 0;
-    const size_t n = is_map ? n_items(zip->children[0]) : 0;
-    if (is_map && array_any(zip->children, zip->n_children, it, n_items(*it) != n)) {
-        return;
-    }
-    for (size_t row = n; row-- > 1;) {
-        bool is_there = false;
-        for (size_t k = 0; k < row && !is_there; k++) {
-            is_there = same_rows(zip, k, row);
-        }
-        for (size_t i = 0; is_there && i < zip->n_children; i++) {
-            tree_free(tree_take_at(zip->children[i], row));
         }
     }
 }
@@ -189,8 +172,8 @@ static void sweep_batch(const struct node *spec, struct node *sweep)
 {
     const struct node *batch = tree_path(spec, "workload", "batchSize", NULL);
     const struct node *points = tree_get(sweep, "points");
-    const bool has_none = is_empty(tree_get(sweep, "grid")) || is_empty(tree_get(sweep, "zip")) ||
-                          (n_items(points) > 0 && is_empty(points->children[0]));
+    const bool has_none =
+        is_empty(tree_get(sweep, "grid")) || (n_items(points) > 0 && is_empty(points->children[0]));
     if (has_none && batch != NULL) {
         while (sweep->n_children > 0) {
             tree_free(tree_take_at(sweep, 0));
@@ -204,18 +187,16 @@ static void sweep_batch(const struct node *spec, struct node *sweep)
 
 static void drop_swept(const struct node *spec, struct node *sweep, const struct node *gone)
 {
-    struct node *points = tree_get(sweep, "points");
+    struct node *points = spec_list_points(sweep);
     if (sweep == NULL || sweep->kind != NODE_MAP) {
         return;
     }
     drop_items(sweep, "exclude", NULL, gone);
     remove_keys(tree_get(sweep, "grid"), gone);
-    remove_keys(tree_get(sweep, "zip"), gone);
     for (size_t i = 0; i < n_items(points); i++) {
         remove_keys(points->children[i], gone);
     }
     merge_points(points);
-    merge_rows(tree_get(sweep, "zip"));
     sweep_batch(spec, sweep);
 }
 

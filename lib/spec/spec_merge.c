@@ -10,10 +10,11 @@
 #include "base/parse.h"
 #include "base/str.h"
 #include "base/texts.h"
+#include "doc/openapi.h"
+#include "doc/openapi_check.h"
+#include "spec/schemas.h"
 #include "spec/spec_load.h"
 #include "spec/spec_internal.h"
-
-static const char *const overridable[] = {"workload", "sweep", "measure", "repeats"};
 
 static bool has_other_kind(const struct node *a, const struct node *b)
 {
@@ -58,41 +59,26 @@ static void mark_from_local(struct node *node)
     }
 }
 
-static void complain_local(struct node *root, struct node *child, struct diags *diags)
-{
-    struct place document = place_root(root, NULL);
-    struct place place = {.up = PLACE(&document, "spec"), .key = child->key, .node = child};
-    const char *meant = suggest_name(child->key, overridable, COUNT_OF(overridable));
-    _cleanup_(freep) char *fix =
-        meant != NULL ? xasprintf("did you mean '%s'?", meant)
-                      : xstrdup("remove it; local takes only workload, sweep, measure and repeats");
-    reader_complain_key(diags, &place, fix, "'%s' is not a field that local can override",
-                        child->key);
-}
-
 void spec_merge_local(struct node *root, struct diags *diags)
 {
-    struct node *spec = tree_get(root, "spec");
+    const struct place document = place_root(root, schema_document()),
+                       spec_place = place_get(&document, "spec"),
+                       place = place_get(&spec_place, "local");
+    struct node *spec = tree_get(root, "spec"), *own = tree_get(spec, "local");
+    if (own == NULL) {
+        return;
+    }
+    schema_check(diags, &place);
     struct node *local = tree_take(spec, "local");
-    if (local == NULL) {
-        return;
-    }
     mark_from_local(local);
-    if (local->kind != NODE_MAP) {
-        diags_add(diags, local->mark, "spec.local", "write its fields as a map: {name: value, ...}",
-                  "must be a map, not %s", node_kind_to_string(local->kind));
-        tree_free(local);
-        return;
-    }
     while (local->n_children > 0) {
         struct node *child = tree_take_at(local, 0);
-        if (str_index(child->key, overridable, COUNT_OF(overridable)) < 0) {
-            complain_local(root, child, diags);
-            tree_free(child);
-        } else if (str_eq(child->key, "sweep")) {
+        _cleanup_(freep) char *name = xstrdup_or_null(child->key);
+        if (name == NULL || schema_of_field(place.schema, name) == NULL) {
+            tree_free(child); /* noted */
+        } else if (str_eq(name, "sweep")) {
             merge_sweep_take(spec, child);
         } else {
-            _cleanup_(freep) char *name = xstrdup(child->key);
             merge_take(spec, name, child);
         }
     }
@@ -125,36 +111,13 @@ static char *scalar_text(const struct node *node)
                : xstrdup(node != NULL && node->kind == NODE_STRING ? node->s : "");
 }
 
-static void remove_point(struct node *list, size_t i)
-{
-    if (list->kind == NODE_SEQ) {
-        tree_free(tree_take_at(list, i));
-    }
-    for (size_t k = 0; list->kind == NODE_MAP && k < list->n_children; k++) {
-        if (i < list->children[k]->n_children) { /* other lengths are noted when it is read */
-            tree_free(tree_take_at(list->children[k], i));
-        }
-    }
-}
-
-/* The list of points, or the zip, of a sweep; NULL for a grid. */
-static struct node *points_of(struct node *sweep)
-{
-    struct node *zip = tree_get(sweep, "zip");
-    return zip != NULL ? zip : tree_get(sweep, "points");
-}
-
-/* Its children have the names of the points. */
-static const struct node *names_of(const struct node *list)
-{
-    return list->kind == NODE_MAP || list->n_children == 0 ? list : list->children[0];
-}
-
 /* Values for every name are points of their own: a grid, in place of the list. */
 static void replace_points(struct node *root, const struct spec_overrides *overrides)
 {
-    struct node *spec = tree_get(root, "spec"), *list = points_of(tree_get(spec, "sweep"));
-    const struct node *names = list == NULL ? NULL : names_of(list);
+    struct node *spec = tree_get(root, "spec");
+    const struct node *list =
+        overrides->n_sets == 0 ? NULL : spec_list_points(tree_get(spec, "sweep"));
+    const struct node *names = list == NULL ? NULL : list->children[0];
     if (names == NULL || names->kind != NODE_MAP) {
         return;
     }
@@ -167,19 +130,16 @@ static void replace_points(struct node *root, const struct spec_overrides *overr
     tree_set_take(spec, "sweep", tree_new(NODE_MAP));
 }
 
-/* Keeps the points of a list, or of a zip, that have one of the values under that name. */
+/* Keeps the points that have one of the values under that name. */
 static void choose_points(struct node *list, const char *name, const struct node *values,
                           struct diags *diags)
 {
     _cleanup_(texts_done) struct texts own = {0}, wanted = {0}; /* own: of the points */
     _cleanup_(buf_done) struct buf fix = BUF_INIT;
     const size_t n_problems = diags->list.len;
-    const bool is_zip = list->kind == NODE_MAP;
-    const struct node *column = is_zip ? tree_get(list, name) : list; /* an item for each point */
-    const struct node *names = names_of(list);
-    for (size_t i = 0; column != NULL && i < column->n_children; i++) {
-        const struct node *item = column->children[i];
-        char *text = scalar_text(is_zip ? item : tree_get(item, name));
+    const struct node *names = list->children[0];
+    for (size_t i = 0; i < list->n_children; i++) {
+        char *text = scalar_text(tree_get(list->children[i], name));
         if (text[0] != '\0' && !texts_have(&own, text)) {
             buf_printf(&fix, "%s%s", fix.len == 0 ? "use one of " : ", ", text);
         }
@@ -199,7 +159,7 @@ static void choose_points(struct node *list, const char *name, const struct node
     }
     for (size_t i = own.list.len; i-- > 0 && diags->list.len == n_problems;) {
         if (!texts_have(&wanted, own.list.items[i])) {
-            remove_point(list, i);
+            tree_free(tree_take_at(list, i));
         }
     }
 }
@@ -226,14 +186,15 @@ static void apply_set(struct node *root, const char *set, struct diags *diags)
         tree_append_take(axis, new_value(value, origin));
     }
     _cleanup_(freep) char *name = xstrndup(set, (size_t)(equals - set));
-    struct node *list = points_of(sweep);
+    struct node *list = spec_list_points(sweep);
     if (list != NULL) {
         choose_points(list, name, axis, diags);
         tree_free(axis);
         return;
     }
-    struct node *grid = tree_enter(sweep, "grid");
-    if (grid->kind != NODE_MAP) {
+    const bool is_wrong = tree_get(sweep, "points") != NULL || tree_get(sweep, "zip") != NULL;
+    struct node *grid = is_wrong ? NULL : tree_enter(sweep, "grid");
+    if (grid == NULL || grid->kind != NODE_MAP) {
         tree_free(axis);
         return; /* noted when it is read */
     }

@@ -33,11 +33,3 @@ bool spec_env_name_is_free(struct diags *diags, const struct place *place)
     }
     return place_is_good(place);
 }
-
-bool spec_same_scalar(const struct node *a, const struct node *b)
-{
-    if (a->kind != b->kind) {
-        return false;
-    }
-    return a->kind == NODE_INT ? a->i == b->i : a->kind == NODE_STRING && str_eq(a->s, b->s);
-}

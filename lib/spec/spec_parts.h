@@ -13,5 +13,3 @@ bool spec_env_name_is_free(struct diags *diags, const struct place *name);
 void spec_read_roles_or_all(const struct place *map, bool *flags);
 /* Appends the texts of a list. */
 void spec_read_words(const struct place *map, const char *key, struct command *ret);
-/* Equal whole numbers, or equal texts. */
-bool spec_same_scalar(const struct node *a, const struct node *b);

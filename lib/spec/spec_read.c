@@ -57,20 +57,6 @@ static void read_link(struct reading *r, const struct place *workload)
     }
 }
 
-static void read_flops(struct reading *r, const struct place *place, struct flops *f)
-{
-    if ((tree_get(place->node, "perSample") == NULL) ==
-        (tree_get(place->node, "parameters") == NULL)) {
-        reader_complain_key(
-            r->diags, place,
-            "write {perSample: 93000000000}, or {parameters: 8030000000, sequence: 8192}",
-            "exactly one of perSample and parameters is required");
-    }
-    f->per_sample = (double)place_int(place, "perSample", 0);
-    f->parameters = (double)place_int(place, "parameters", 0);
-    f->sequence = (double)place_int(place, "sequence", 0);
-}
-
 static void read_workload(struct reading *r)
 {
     struct workload *w = &r->spec->workload;
@@ -94,9 +80,9 @@ static void read_workload(struct reading *r)
     w->seed = (uint64_t)place_int(&place, "seed", 0);
     spec_read_compute(r, &place);
     read_link(r, &place);
-    if (place_is_good(&flops)) {
-        read_flops(r, &flops, &w->flops);
-    }
+    w->flops = (struct flops){(double)place_int(&flops, "perSample", 0),
+                              (double)place_int(&flops, "parameters", 0),
+                              (double)place_int(&flops, "sequence", 0)};
     w->precision = place_enum(&place, "precision", precision_names, PRECISION_UNKNOWN);
 }
 
@@ -111,21 +97,14 @@ static void check_ratio(struct reading *r, const struct place *place, bool is_wr
     }
 }
 
-static struct goal read_goal(struct reading *r, const struct place *map)
+static struct goal read_goal(const struct place *map)
 {
-    const struct place accuracy = place_get(map, "accuracy"), loss = place_get(map, "loss");
     if (!place_is_good(map)) {
         return (struct goal){0};
     }
-    if ((accuracy.node != NULL) == (loss.node != NULL)) {
-        const bool is_none = loss.node == NULL;
-        reader_complain_key(r->diags, is_none ? map : &loss,
-                            is_none ? "for example, write 'timeToAccuracy: {accuracy: \"0.8\"}'"
-                                    : "remove one of the two",
-                            "the time is that to either an accuracy or a loss");
-    }
-    return loss.node != NULL ? (struct goal){GOAL_LOSS, place_number(map, "loss", 0)}
-                             : (struct goal){GOAL_ACCURACY, place_number(map, "accuracy", 0)};
+    return tree_get(map->node, "loss") != NULL
+               ? (struct goal){GOAL_LOSS, place_number(map, "loss", 0)}
+               : (struct goal){GOAL_ACCURACY, place_number(map, "accuracy", 0)};
 }
 
 static void read_measure(struct reading *r)
@@ -136,7 +115,7 @@ static void read_measure(struct reading *r)
     spec->warmup_steps = place_int(&measure, "warmupSteps", 0);
     spec->steps = place_int(&measure, "steps", 0);
     spec->ends_after_steps = place_enum(&measure, "until", until_names, 0) != 0;
-    spec->goal = read_goal(r, PLACE(&measure, "timeToAccuracy"));
+    spec->goal = read_goal(PLACE(&measure, "timeToAccuracy"));
     spec->accuracy_after_s = (double)place_int(PLACE(&measure, "accuracyAfterTime"), "seconds", 0);
 }
 
@@ -240,10 +219,7 @@ static void read_threshold(struct reading *r, const struct place *place, struct 
         check_ratio(r, &min, t->has_min && t->min > most, t->min, why);
         check_ratio(r, &max, t->has_max && t->max > most, t->max, why);
     }
-    if (min.node == NULL && max.node == NULL) {
-        reader_complain(r->diags, place, "for example, add 'min: \"0.9\"'",
-                        "a threshold needs min or max");
-    } else if (t->has_min && t->has_max && t->min > t->max) {
+    if (t->has_min && t->has_max && t->min > t->max) {
         reader_complain(r->diags, &min, "swap them", "min is above max");
     }
 }

@@ -4,7 +4,6 @@
 #include "base/str.h"
 #include "spec/matrix.h"
 #include "spec/job_template.h"
-#include "spec/name.h"
 #include "spec/spec_internal.h"
 #include "spec/spec_parts.h"
 #include "spec/system_template.h"
@@ -27,11 +26,6 @@ static void read_target(struct reading *r, const struct place *place,
         if (spec_env_name_is_free(r->diags, &item)) {
             *vec_push(&target->env) = xstrdup(item.node->s);
         }
-    }
-    if (place_is_good(place) && tree_get(place->node, "paths") == NULL &&
-        tree_get(place->node, "env") == NULL && tree_get(place->node, "args") == NULL) {
-        reader_complain(r->diags, place, "for example, add 'env: [MODEL]' or 'args: [--model]'",
-                        "a target needs paths, env or args");
     }
 }
 
@@ -93,20 +87,13 @@ void spec_read_baseline(struct reading *r)
 }
 
 /* `key` is replicas or devices. */
-static void read_count(struct reading *r, const struct place *role, const char *key,
-                       struct replicas *ret)
+static void read_count(const struct place *role, const char *key, struct replicas *ret)
 {
     const struct place place = place_get(role, key);
-    if (!place_is_good(&place)) {
-        return;
+    if (place_is_good(&place)) {
+        ret->from = xstrdup_or_null(place_text(&place, "from"));
+        ret->value = place_int(&place, "value", 1);
     }
-    if ((tree_get(place.node, "from") == NULL) == (tree_get(place.node, "value") == NULL)) {
-        reader_complain_key(r->diags, &place, "write {value: 1}, or {from: NAME} of what is swept",
-                            "exactly one of from and value is required");
-        return;
-    }
-    ret->from = xstrdup_or_null(place_text(&place, "from"));
-    ret->value = place_int(&place, "value", 1);
 }
 
 /* With the number of workers as devices of each, two workers would have four. */
@@ -154,17 +141,8 @@ static void refuse_template_from(struct reading *r, const struct place *role)
 void spec_read_roles(struct reading *r)
 {
     struct place place = place_get(&r->at, "roles");
-    struct place worker = place_get(&place, "worker"); /* in a trainer's place: one mistake */
-    const bool needs_trainer =
-        !r->is_exchange_wrong && (worker.node == NULL || spec_exchanges(r, EXCHANGE_ALL_REDUCE)) &&
-        (spec_exchanges(r, EXCHANGE_PSERVER) || spec_exchanges(r, EXCHANGE_NONE));
-    struct place trainer = place_get(&place, "trainer");
     if (!place_is_good(&place)) {
         return;
-    }
-    if (needs_trainer && trainer.node == NULL && !place.node->has_wrong) {
-        reader_complain(r->diags, &trainer, "add 'trainer: ...'",
-                        "required field 'trainer' is missing");
     }
     struct place launcher = place_get(&place, "launcher");
     if (launcher.node != NULL && !r->spec->roles[ROLE_LAUNCHER].present) {
@@ -181,8 +159,8 @@ void spec_read_roles(struct reading *r)
         refuse_template_from(r, &role_place);
         role->present = true;
         role->replicas.value = 1; /* till it is read, so that a wrong field is one error */
-        read_count(r, &role_place, "replicas", &role->replicas);
-        read_count(r, &role_place, "devices", &role->devices);
+        read_count(&role_place, "replicas", &role->replicas);
+        read_count(&role_place, "devices", &role->devices);
         check_devices(r, &role_place, role);
         struct place template = place_get(&role_place, "template");
         if (template.node != NULL) {

@@ -196,23 +196,14 @@ void spec_read_sweep(struct reading *r)
     if (!place_is_good(&place)) {
         return;
     }
-    size_t n_kinds = 0;
-    for (size_t i = 0; i < COUNT_OF(sweep_kind_names); i++) {
-        struct place kind = place_get(&place, sweep_kind_names[i]);
-        if (kind.node != NULL && ++n_kinds == 1) {
-            r->spec->sweep.kind = (enum sweep_kind)i;
-            if (i == SWEEP_POINTS) {
-                read_points(r, &place);
-            } else {
-                read_axes(r, &kind);
-            }
-        }
-    }
-    if (n_kinds != 1) {
-        reader_complain_key(r->diags, &place,
-                            n_kinds == 0 ? "for example, add 'grid: {batch_size: [16, 32]}'"
-                                         : "keep one of them and remove the others",
-                            "exactly one of grid, zip and points is required, got %zu", n_kinds);
+    const struct place points = place_get(&place, "points"), zip = place_get(&place, "zip");
+    r->spec->sweep.kind = points.node != NULL ? SWEEP_POINTS
+                          : zip.node != NULL  ? SWEEP_ZIP
+                                              : SWEEP_GRID;
+    if (points.node != NULL) {
+        read_points(r, &place);
+    } else {
+        read_axes(r, zip.node != NULL ? &zip : PLACE(&place, "grid"));
     }
     place_items (item, &place, "exclude") {
         struct params *exclude = vec_push(&r->spec->sweep.exclude);
@@ -243,4 +234,29 @@ const struct node *spec_swept_names(const struct reading *r)
         names = points->children[0];
     }
     return names == NULL || names->kind != NODE_MAP ? NULL : names;
+}
+
+struct node *spec_list_points(struct node *sweep)
+{
+    struct node *zip = tree_get(sweep, "zip"), *points = tree_get(sweep, "points");
+    if (zip == NULL) {
+        return points != NULL && points->kind == NODE_SEQ && points->n_children > 0 ? points : NULL;
+    }
+    const size_t n =
+        zip->kind == NODE_MAP && zip->n_children > 0 ? zip->children[0]->n_children : 0;
+    if (n == 0 || array_any(zip->children, zip->n_children, it,
+                            (*it)->kind != NODE_SEQ || (*it)->n_children != n)) {
+        return NULL;
+    }
+    points = tree_new(NODE_SEQ);
+    for (size_t i = 0; i < n; i++) {
+        struct node *point = tree_new(NODE_MAP);
+        for (size_t k = 0; k < zip->n_children; k++) {
+            tree_set_take(point, zip->children[k]->key, tree_copy(zip->children[k]->children[i]));
+        }
+        tree_append_take(points, point);
+    }
+    tree_remove(sweep, "zip");
+    tree_set_take(sweep, "points", points);
+    return points;
 }

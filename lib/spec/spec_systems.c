@@ -4,15 +4,8 @@
 #include "base/str.h"
 #include "doc/openapi_check.h"
 #include "spec/log_rule.h"
-#include "spec/name.h"
 #include "spec/profile.h"
 #include "spec/spec_internal.h"
-
-/* Names of frameworks, and the profiles that run them. */
-static const char *const frameworks[][2] = {{"pytorch", "torchrun"},     {"torch", "torchrun"},
-                                            {"ddp", "torchrun"},         {"mpi", "open-mpi"},
-                                            {"tensorflow", "tf-config"}, {"keras", "tf-config"},
-                                            {"paddle", "paddle-fleet"}};
 
 /* The profile's name; noted when there is no such profile. NULL: absent or wrong. */
 static const char *read_profile(struct reading *r, const struct place *item)
@@ -30,13 +23,6 @@ static const char *read_profile(struct reading *r, const struct place *item)
     const int known = schema_check_word(r->diags, &place, names.items, names.len);
     if (known >= 0) {
         name = names.items[known];
-    } else {
-        const char *const(*meant)[2] =
-            array_find(frameworks, COUNT_OF(frameworks), it, str_eq((*it)[0], place.node->s));
-        if (meant != NULL && r->diags->list.len > 0) {
-            _cleanup_(freep) char *fix = xasprintf("write 'profile: %s'", (*meant)[1]);
-            diag_set_fix(&r->diags->list.items[r->diags->list.len - 1], fix);
-        }
     }
     vec_done(&names);
     return name;
@@ -79,50 +65,6 @@ bool spec_has_native_system(const struct reading *r)
     return r->spec->systems.len == 0 || spec_has_profile(r->spec, PROFILE_NATIVE);
 }
 
-/* Another system would exchange in its own way, and its row would say something else. */
-static void check_foreign(struct reading *r, const struct place *item, struct system *system)
-{
-    const struct place own = place_get(item, "exchange");
-    const struct place transport = place_get(&own, "transport");
-    const bool is_own = own.node != NULL;
-    struct exchange *exchange = &system->exchange;
-    if (str_eq(system->profile, PROFILE_NATIVE)) {
-        return;
-    }
-    if (exchange->wire != EXCHANGE_WIRE_FP32 || exchange->server_threads > 0) {
-        const char *field = exchange->server_threads > 0 ? "serverThreads" : "wire";
-        reader_complain(r->diags, is_own ? PLACE(&own, field) : item,
-                        is_own ? "leave it out"
-                               : "give the system an exchange of its own, without it",
-                        "%s: only benchworker's parameter servers have it, and system '%s' has "
-                        "profile '%s'",
-                        field, system->name, system->profile);
-        exchange->wire = EXCHANGE_WIRE_FP32;
-        exchange->server_threads = 0;
-    }
-    /* Its own mode says what its program does; the workload's says what benchworker shall do. */
-    if (!is_own && !exchange_mode_eq(&exchange->mode, &EXCHANGE_MODE_SYNC)) {
-        char text[EXCHANGE_MODE_TEXT_MAX];
-        exchange_mode_text(&exchange->mode, text);
-        reader_complain(r->diags, item,
-                        "give the system an exchange of its own, with the mode of its program",
-                        "only benchworker's trainers and parameter servers exchange by '%s', and "
-                        "system '%s' has profile '%s'",
-                        text, system->name, system->profile);
-        exchange->mode = EXCHANGE_MODE_SYNC;
-    }
-    if (exchange->transport != EXCHANGE_TRANSPORT_AUTO) {
-        reader_complain(r->diags, is_own ? &transport : item,
-                        is_own ? "leave transport out"
-                               : "give the system an exchange of its own, without transport",
-                        "transport %s: only benchworker's replicas choose one, and system '%s' has "
-                        "profile '%s'",
-                        exchange_transport_names[exchange->transport], system->name,
-                        system->profile);
-        exchange->transport = EXCHANGE_TRANSPORT_AUTO;
-    }
-}
-
 static void set_labels(struct spec *spec)
 {
     const struct exchange_mode *first =
@@ -150,7 +92,7 @@ void spec_read_system_exchanges(struct reading *r)
             r->is_exchange_wrong |= !spec_read_exchange(
                 r, &own, str_eq(system->profile, PROFILE_NATIVE), &system->exchange);
         }
-        check_foreign(r, &item, system);
+        spec_check_exchange(r, &item, system);
     }
     set_labels(r->spec);
 }

@@ -29,20 +29,9 @@ static void check_quantity(struct diags *d, const struct place *quantities, cons
 
 void spec_check_template(struct diags *diags, const struct place *place)
 {
-    struct place pod = place_get(place, "spec");
-    if (!place_is_good(place) || pod.node == NULL) {
-        return; /* noted */
-    }
-    pod.schema = schema_pod();
-    schema_check(diags, &pod);
-    const struct place containers = place_get(&pod, "containers");
-    if (!place_is_good(&pod) || !place_is_good(&containers)) {
-        return;
-    }
-    struct place container = place_item(&containers, 0);
-    container.schema = tree_get(containers.schema, "x-first");
-    schema_check(diags, &container);
     static const char *const kinds[] = {"requests", "limits"};
+    const struct place containers = place_get(PLACE(place, "spec"), "containers"),
+                       container = place_item(&containers, 0);
     for (size_t i = 0; i < COUNT_OF(kinds); i++) {
         struct place quantities = place_get(PLACE(&container, "resources"), kinds[i]);
         check_quantity(diags, &quantities, "cpu", parse_cpu_millicores, "write \"4\" or 400m");

@@ -48,6 +48,7 @@ class Offers(Case):
         self.assertEqual(self.offered("compare", "x", "--axis", ""), [])
         self.assertEqual(self.offered("get", "--store", "", hints=NO_SPACE), ["sqlite:"])
         self.assertEqual(self.offered("run", "x", "--steps", ""), [])
+        self.assertEqual(self.offered("run", "x", "--set", "t", hints=NO_SPACE | NO_FILES), ["threads=", "trainers="])
         self.assertEqual(self.offered("init", "--profile", "tf"), ["tf-config", "tf-config-chief"])
         self.assertEqual(self.offered("import", "--rules", "paddle-f", hints=0), ["paddle-fluid"])
 

@@ -10,6 +10,7 @@
 #include "base/str.h"
 #include "doc/tree.h"
 #include "spec/schemas.h"
+#include "spec/spec.h"
 
 typedef void (*visit_fn)(void *ctx, const char *path, const struct schema_field *field);
 
@@ -103,6 +104,17 @@ TEST(every_pattern_compiles)
     compile(schema_definition(), &n_patterns);
     compile(schema_profile(), &n_patterns);
     assert_in_range(n_patterns, 30, UINT_MAX);
+}
+
+/* The names that are completed are those that a sweep takes without a declaration. */
+TEST(built_in_names_are_described)
+{
+    const struct node *names =
+        tree_path(schema_definition(), "properties", "sweep", "x-names", NULL);
+    assert_int_equal(names->n_children, BUILTIN_COUNT);
+    for (size_t i = 0; i < BUILTIN_COUNT; i++) {
+        assert_string_equal(names->children[i]->key, builtins[i].name);
+    }
 }
 
 /* kubectl explain prints the same schema. */

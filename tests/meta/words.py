@@ -36,7 +36,7 @@ ALLOWED = {
         ("lib/kube/exec_plugin.c", "is none"), ("lib/kube/lease.c", "nobody"),
         ("lib/reference/reference_read.c", "is none"), ("lib/report/prose_verdict.c", "tell"), ("lib/report/phases_sheet.c", "behind"),
         ("lib/report/reference_beside.c", "beside"), ("lib/run/pods/pod_lanes.c", "nobody"),
-        ("lib/spec/spec_hints.c", "beside"), ("lib/store/run_file_zstd.c", "behind"),
+        ("lib/store/run_file_zstd.c", "behind"),
         ("worker/comm/mailbox.c", "nobody"),
     ),
     "a name: no scheduler has it": (("bench/control/scale.py", "nobody"),),

@@ -62,7 +62,7 @@ TEST(what_only_others_used_is_gone)
         /* points that differed in servers only are one */
         {"ring", ROLES POINTS, "sweep", "{\"points\":[{\"trainers\":4},{\"trainers\":8}]}"},
         {"ring", ROLES "  sweep: {zip: {pservers: [1, 2, 2], trainers: [4, 4, 8]}}\n", "sweep",
-         "{\"zip\":{\"trainers\":[4,8]}}"},
+         "{\"points\":[{\"trainers\":4},{\"trainers\":8}]}"},
         {"ps,alone", OWN_COUNT "  sweep: {grid: {pservers: [1], trainers: [1], workers: [1, 4]}}\n",
          "sweep", "{\"grid\":{\"pservers\":[1],\"trainers\":[1]}}"},
         /* a sweep of nothing else: the one batch that the workload has */

@@ -347,22 +347,21 @@ static const struct {
     {NULL, NULL, NULL, "{trainer: {replicas: {from: workers}}}",
      "8:11: error: spec.roles.trainer: exchange AllReduce uses no trainer",
      "rename it to 'worker'"},
-    {NULL, NULL, NULL, "{trainer: {replicas: {from: workers}}}",
+    {NULL, NULL, NULL, "{pserver: {replicas: {value: 1}}}",
      "8:3: error: spec.roles.worker: exchange AllReduce requires roles.worker",
      "add 'worker: {replicas: {from: workers}}'"},
     {NULL, NULL, NULL, "{worker: {replicas: {from: workers}}, pserver: {replicas: {value: 1}}}",
      "8:48: error: spec.roles.pserver: exchange AllReduce uses no pserver", "remove the role"},
     {NULL, "{model: m, batchSize: 1, exchange: {kind: None}}", NULL, NULL,
      "8:11: error: spec.roles.worker: exchange None uses no worker",
-     "write exchange: {kind: AllReduce}, or rename the role to 'trainer'"},
+     "rename it to 'trainer', or write exchange: {kind: AllReduce}"},
     {NULL, "{model: m, batchSize: 1, exchange: {kind: None}}",
      "{grid: {workers: [1], trainers: [1]}}",
      "{trainer: {replicas: {from: trainers}}, worker: {replicas: {from: workers}}}",
-     "8:50: error: spec.roles.worker: exchange None uses no worker",
-     "remove the role, or write exchange: {kind: AllReduce}"},
+     "8:50: error: spec.roles.worker: exchange None uses no worker", "remove the role, or write"},
     {"[{name: ours, profile: benchworker}]", "{model: vgg16-fluid-fc512, batchSize: 1}", NULL, NULL,
      "8:11: error: spec.roles.worker: exchange PServer uses no worker",
-     "write exchange: {kind: AllReduce}, or rename the role to 'trainer'"},
+     "rename it to 'trainer', or write exchange: {kind: AllReduce}"},
     {NULL, "{model: m, batchSize: 1, exchange: {kind: Ring}}", "{grid: {batch_size: [1]}}", "{}",
      "8:3: error: spec.roles.worker: exchange Ring requires exactly one of",
      "for example, write 'worker: {replicas: {from: workers}}'"},
@@ -381,7 +380,7 @@ static const struct {
      "8:3: error: spec.roles.worker: exchange AllReduce requires roles.worker", NULL},
     {SERVED_AND_REDUCED, SERVED, "{grid: {workers: [1]}}",
      "{worker: {replicas: {from: workers}}, pserver: {replicas: {value: 1}}}",
-     "8:3: error: spec.roles.trainer: required field 'trainer' is missing", NULL},
+     "8:3: error: spec.roles.trainer: exchange PServer requires roles.trainer", NULL},
     {SERVED_AND_REDUCED, SERVED, "{grid: {workers: [1], trainers: [1]}}",
      "{worker: {replicas: {from: workers}}, trainer: {replicas: {from: trainers}}}",
      "8:3: error: spec.roles.pserver: exchange PServer requires roles.pserver", NULL},
@@ -461,7 +460,8 @@ static const struct {
      "{model: vgg16-fluid-fc512, batchSize: 1, exchange: {kind: PServer, wire: BF16}}",
      "{grid: {trainers: [1]}}",
      "{pserver: {replicas: {value: 1}}, trainer: {replicas: {from: trainers}}}",
-     "5:49: error: spec.systems[1]: wire: only benchworker's parameter servers have it, and system "
+     "5:49: error: spec.systems[1]: wire BF16: only benchworker's parameter servers have it, and "
+     "system "
      "'mine' has profile 'other'",
      "give the system an exchange of its own, without it"},
     {"[{name: ours, profile: benchworker}, {name: mine, profile: other, exchange: {kind: PServer, "
@@ -479,7 +479,7 @@ static const struct {
     {"[{name: ours, profile: benchworker, exchange: {kind: AllReduce, wire: BF16}}]",
      "{model: vgg16-fluid-fc512, batchSize: 1}", NULL, NULL,
      "5:82: error: spec.systems[0].exchange.wire: wire BF16: only benchworker's parameter servers "
-     "send it",
+     "have it",
      "leave wire out, or write kind: PServer"},
     {"[{name: ours, profile: benchworker}]",
      "{model: vgg16-fluid-fc512, batchSize: 1, exchange: {kind: AllReduce, wire: BF16}}", NULL,
@@ -488,7 +488,8 @@ static const struct {
     {"[{name: mine, profile: other, exchange: {kind: PServer, wire: BF16}}]", NULL,
      "{grid: {trainers: [1]}}",
      "{pserver: {replicas: {value: 1}}, trainer: {replicas: {from: trainers}}}",
-     "5:74: error: spec.systems[0].exchange.wire: wire: only benchworker's parameter servers have "
+     "5:74: error: spec.systems[0].exchange.wire: wire BF16: only benchworker's parameter servers "
+     "have "
      "it, and system 'mine' has profile 'other'",
      "leave it out"},
     /* Nor do others exchange as its trainers do. */
@@ -496,21 +497,21 @@ static const struct {
      "{model: vgg16-fluid-fc512, batchSize: 1, exchange: {kind: PServer, localSteps: 2}}",
      "{grid: {trainers: [1]}}",
      "{pserver: {replicas: {value: 1}}, trainer: {replicas: {from: trainers}}}",
-     "5:49: error: spec.systems[1]: only benchworker's trainers and parameter servers exchange by "
-     "'Sync localSteps=2', and system 'mine' has profile 'other'",
-     "give the system an exchange of its own, with the mode of its program"},
+     "5:49: error: spec.systems[1]: localSteps: only benchworker's trainers with parameter servers "
+     "know it, and system 'mine' has profile 'other'",
+     "give the system an exchange of its own, without it"},
     {"[{name: ours, profile: benchworker, exchange: {kind: AllReduce, localSteps: 2}}]",
      "{model: vgg16-fluid-fc512, batchSize: 1}", NULL, NULL,
-     "5:76: error: spec.systems[0].exchange.localSteps: localSteps: only benchworker's trainers "
+     "5:88: error: spec.systems[0].exchange.localSteps: localSteps: only benchworker's trainers "
      "with parameter servers know it",
-     "leave it out, or write kind: PServer"},
+     "leave localSteps out, or write kind: PServer"},
     /* The same holds for the way that only benchworker's replicas choose. */
     {"[{name: ours, profile: benchworker}, {name: mine, profile: torchrun, command: [a]}]",
      "{model: vgg16-fluid-fc512, batchSize: 1, exchange: {kind: AllReduce, transport: TCP}}",
      "{grid: {workers: [1]}}", "{worker: {replicas: {from: workers}}}",
-     "5:49: error: spec.systems[1]: transport TCP: only benchworker's replicas choose one, and "
-     "system 'mine' has profile 'torchrun'",
-     "give the system an exchange of its own, without transport"},
+     "5:49: error: spec.systems[1]: transport TCP: only benchworker's workers, trainers and "
+     "parameter servers choose it, and system 'mine' has profile 'torchrun'",
+     "give the system an exchange of its own, without it"},
     {"[{name: ours, profile: benchworker, exchange: {kind: PServer, transport: NCCL}}]",
      "{model: vgg16-fluid-fc512, batchSize: 1}", NULL, NULL,
      "5:85: error: spec.systems[0].exchange.transport: transport NCCL: only benchworker's workers "
@@ -519,7 +520,7 @@ static const struct {
     {"[{name: ours, profile: benchworker, exchange: {kind: None, transport: TCP}}]",
      "{model: vgg16-fluid-fc512, batchSize: 1}", NULL, NULL,
      "5:82: error: spec.systems[0].exchange.transport: transport TCP: only benchworker's workers, "
-     "or trainers with parameter servers, choose it",
+     "trainers and parameter servers choose it",
      "leave transport out, or write kind: PServer or AllReduce"},
     {"[{name: ours, profile: benchworker, exchange: {kind: AllReduce, transport: Rdma}}]",
      "{model: vgg16-fluid-fc512, batchSize: 1}", "{grid: {workers: [1]}}",
