@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "core/json_field.h"
 #include "decide/policy_wait.h"
 #include "spec/spec_load.h"
 
@@ -20,8 +21,7 @@ static void set(json_t *object, const char *key, json_t *value_take)
 
 /* ---- the definition ---- */
 
-/* The first problem as one line, and how many more there are. */
-static int complain(const struct diags *diags, bool is_overridden, struct err *err)
+int bmr_complain(const struct diags *diags, bool is_overridden, struct err *err)
 {
     const struct diag *first = diags->list.items;
     const size_t n = diags->list.len + diags->n_dropped;
@@ -59,16 +59,30 @@ int bmr_load_spec(const json_t *bmr, const char *benchmark, struct spec **ret, s
     const bool is_new = json_object_get(json_object_get(bmr, "status"), "definition") == NULL;
     const struct spec_overrides options = {.local = is_overridden, .is_new = is_new};
     const int r = spec_load(text, strlen(text), &options, ret, &diags);
-    return r < 0 ? complain(&diags, is_overridden, err) : 0;
+    return r < 0 ? bmr_complain(&diags, is_overridden, err) : 0;
 }
 
-char *bmr_scheduling(const json_t *bmr)
+json_t *bmr_options(const json_t *bmr, const char *queue)
 {
+    static const char *const others[] = {"benchmarkRef", "definition", "overrides", "cancel",
+                                         "suspend"};
     const json_t *spec = json_object_get(bmr, "spec");
-    json_auto_t *all = json_object();
-    (void)json_object_update(all, json_object_get(spec, "scheduling")); /* they may be absent */
-    (void)json_object_update(all, json_object_get(spec, "parallelism"));
-    return json_object_size(all) == 0 ? NULL : json_dumps(all, JSON_COMPACT);
+    json_t *options = json_is_object(spec) ? json_copy((json_t *)spec) : json_object();
+    for (size_t i = 0; i < COUNT_OF(others); i++) {
+        (void)json_object_del(options, others[i]); /* it may be absent */
+    }
+    const json_t *scheduling = json_object_get(options, "scheduling");
+    if (queue != NULL && json_object_get(scheduling, "queueName") == NULL &&
+        !str_eq(fact_text(scheduling, "gang"), "None")) {
+        json_t *copy = scheduling == NULL ? json_object() : json_copy((json_t *)scheduling);
+        set(copy, "queueName", json_string(queue)); /* not if it is no object: refused */
+        set(options, "scheduling", copy);
+    }
+    if (json_object_size(options) == 0) {
+        json_decref(options);
+        return NULL;
+    }
+    return options;
 }
 
 int bmr_definition(const struct spec *spec, json_t **ret, struct err *err)

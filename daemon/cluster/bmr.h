@@ -19,8 +19,11 @@
  * the Benchmark as JSON, with the overrides. -ENOENT: it needs a benchmark and got NULL; -EINVAL:
  * what is wrong with it, one line. *ret is owned. */
 int bmr_load_spec(const json_t *bmr, const char *benchmark, struct spec **ret, struct err *err);
-/* spec.scheduling and spec.parallelism, as scheduling_read takes them. Owned; NULL if absent. */
-char *bmr_scheduling(const json_t *bmr);
+/* The options of the run (spec/run_options.h): its spec without the fields that name the definition
+ * or may still change. `queue` is for runs that name none; NULL: none. Owned; NULL: no option. */
+json_t *bmr_options(const json_t *bmr, const char *queue);
+/* The first problem as one line, and how many more there are. -EINVAL. */
+int bmr_complain(const struct diags *diags, bool is_overridden, struct err *err);
 /* For status.definition: the `spec` of the frozen document. -E2BIG: it does not fit. Owned. */
 int bmr_definition(const struct spec *spec, json_t **ret, struct err *err);
 

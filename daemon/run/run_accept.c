@@ -10,6 +10,7 @@
 #include "base/str.h"
 #include "daemon/cluster/bmr.h"
 #include "daemon/cluster/template_check.h"
+#include "doc/tree.h"
 #include "kube/json.h"
 
 #define CHECK_TOLD_NS (5 * INT64_C(1000000000)) /* a dry run without an answer is reported */
@@ -127,7 +128,7 @@ static int free_name(struct run *run, struct err *err)
 static int put(struct run *run, const struct run_def *def, struct err *err)
 {
     struct store *store = run->env->store;
-    _cleanup_(freep) char *definition = store_definition_text(def);
+    _cleanup_(freep) char *definition = run_def_text(def);
     struct run_row row = {
         .uid = def->uid,
         .name = def->name,
@@ -307,21 +308,36 @@ static void cancel_unaccepted(struct run *run)
     end_unaccepted(run, RUN_CANCELLED, "CancelRequested", "cancelled before it was accepted");
 }
 
+static int read_options(const struct run *run, const json_t *bmr, struct run_options *ret,
+                        struct err *err)
+{
+    _cleanup_(diags_done) struct diags diags = {0};
+    json_t *options = bmr_options(bmr, run->env->options.queue);
+    json_auto_t *document = json_pack("{s:o*}", "spec", options);
+    _cleanup_(freep) char *text = json_dumps(document, JSON_COMPACT);
+    struct node *root;
+    int r = tree_parse(text, strlen(text), &TREE_LIMITS_DEFAULT, &root, &diags);
+    if (r == 0) {
+        r = run_options_read(root, "spec", ret, &diags);
+        tree_free(root);
+    }
+    return r < 0 ? bmr_complain(&diags, false, err) : 0;
+}
+
 /* A queue gives the place of a whole attempt, and by IP its trainers are made only when its servers
  * run: they would hold the place of all. */
-static int set_scheduling(const struct run *run, const json_t *bmr, struct run_def *def,
-                          struct err *err)
+static int set_options(const struct run *run, const json_t *bmr, struct run_def *def,
+                       struct err *err)
 {
-    _cleanup_(freep) char *scheduling = bmr_scheduling(bmr);
-    int r = scheduling_read(scheduling, run->env->options.queue, &def->scheduling, err);
-    if (r == 0 && def->scheduling.queue != NULL && run_naming(run, def) == POD_BY_IP) {
+    int r = read_options(run, bmr, &def->options, err);
+    if (r == 0 && def->options.queue != NULL && run_naming(run, def) == POD_BY_IP) {
         r = err_set(err, EINVAL,
                     "spec.addressing: IP starts the servers first, and queue '%s' admits all pods "
                     "of a trial together; write addressing: DNS, or scheduling.gang: None",
-                    def->scheduling.queue);
+                    def->options.queue);
     }
     const struct system *job = vec_find(&def->spec->systems, it, it->job != NULL);
-    if (r == 0 && def->scheduling.trials > 1 && job != NULL) {
+    if (r == 0 && def->options.trials > 1 && job != NULL) {
         r = err_set(
             err, EINVAL,
             "parallelism.trials: system '%s' is a job object, and those are measured one at "
@@ -352,7 +368,7 @@ static void define(struct run *run, const json_t *bmr)
     }
     struct run_def *def = NULL;
     r = freeze(run, spec, &def, &why);
-    r = r < 0 ? r : set_scheduling(run, bmr, def, &why);
+    r = r < 0 ? r : set_options(run, bmr, def, &why);
     if (r < 0) {
         run_refuse(run, "InvalidDefinition", why.msg);
         run_def_free(def);

@@ -261,6 +261,11 @@ static void check(struct diags *d, const struct place *place, struct node *node)
     } else if (str_eq(type, "integer")) {
         node->is_wrong = !read_int(d, place, bound(place->schema, "minimum", INT64_MIN),
                                    bound(place->schema, "maximum", INT64_MAX), &i);
+    } else if (str_eq(type, "boolean")) {
+        node->is_wrong =
+            node->kind != NODE_BOOL &&
+            !reader_complain(d, place, "write true or false", "must be true or false, not %s",
+                             node_kind_to_string(node->kind));
     } else if (str_eq(type, "string")) {
         node->is_wrong = !check_text(d, place);
     }

@@ -40,6 +40,21 @@ const struct node *schema_log_rule(void)
     return keep(&kept, parse, "log_rule");
 }
 
+static struct node *parse_run(const char *name)
+{
+    struct node *kinds = parse(name);
+    struct node *run = tree_copy(
+        tree_at(kinds, "items[1].spec.versions[0].schema.openAPIV3Schema.properties.spec"));
+    tree_free(kinds);
+    return run;
+}
+
+const struct node *schema_run(void)
+{
+    static struct kept kept;
+    return keep(&kept, parse_run, "kinds");
+}
+
 /* "definition", or "definition.properties.local": a part of it. */
 static const struct node *find(const char *name)
 {

@@ -5,8 +5,10 @@
 
 /* For schema_check. Static. */
 const struct node *schema_definition(void); /* of the field `spec` of a Benchmark */
-const struct node *schema_profile(void);    /* of a profile.yaml */
-const struct node *schema_log_rule(void);   /* what x-explain names */
+/* Of the field `spec` of a BenchmarkRun; its definition and overrides are left to the one above. */
+const struct node *schema_run(void);
+const struct node *schema_profile(void);  /* of a profile.yaml */
+const struct node *schema_log_rule(void); /* what x-explain names */
 /* Both kinds as people read them: the List of CustomResourceDefinitions, with the other schemas in
  * their places. Owned by the caller. */
 struct node *schema_kinds(void);

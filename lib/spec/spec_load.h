@@ -17,6 +17,7 @@
 #include "doc/diag.h"
 #include "spec/spec.h"
 
+struct node;     /* doc/tree.h */
 struct profiles; /* spec/profile.h */
 struct trace;    /* spec/spec.h */
 
@@ -48,6 +49,9 @@ struct spec_overrides {
  * found, `*ret` untouched. `overrides` may be NULL. */
 int spec_load(const char *text, size_t len, const struct spec_overrides *overrides,
               struct spec **ret, struct diags *diags);
+/* The same of a document that is parsed already. */
+int spec_load_tree(struct node *root_take, const struct spec_overrides *overrides,
+                   struct spec **ret, struct diags *diags);
 
 /* Reads what `benchworker bench -o trace` prints: `trace` as in the workload of a definition, and
  * the `batchSize` of its times (0: the text does not say). 0 and an owned trace, or -EINVAL with

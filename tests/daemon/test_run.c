@@ -553,6 +553,7 @@ TEST(scheduling_is_decided_once)
         {"{\"gang\":\"None\",\"queueName\":\"a\"}", NULL, NULL, NULL, "gang None has no queue"},
         {"{\"gang\":\"Kueue\"}", NULL, NULL, NULL, "gang Kueue needs a queue"},
         {"{\"priorityClass\":\"low\"}", NULL, NULL, NULL, "priorityClass is that of a queue"},
+        {"[]", "b", NULL, NULL, "spec.scheduling: must be a map"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         _cleanup_(world_freep) struct world *w = world_new();
@@ -569,15 +570,34 @@ TEST(scheduling_is_decided_once)
                 break;
             }
             assert_int_equal(take_good(run, bmr, NULL), 1);
-            const struct scheduling *s = &run->def->scheduling;
+            const struct run_options *s = &run->def->options;
             _cleanup_(buf_done) struct buf text = BUF_INIT;
-            scheduling_put(s, &text);
+            run_options_put(s, &text);
             assert_string_equal(buf_cstr(&text), rows[i].text);
             assert_string_equal(s->queue == NULL ? "" : s->queue,
                                 rows[i].queue == NULL ? "" : rows[i].queue);
             json_object_set_new(spec, "scheduling", parse("{\"queueName\":\"other\"}"));
             w->env.options.queue = "another";
         }
+    }
+}
+
+/* An API server without the CRD's schema, or with that of another version, lets them pass. */
+TEST(an_option_out_of_range_is_refused)
+{
+    static const char *const specs[] = {"{\"parallelism\":{\"trials\":99}}",
+                                        "{\"scheduling\":{\"waitSeconds\":0}}"};
+    for (size_t i = 0; i < N_ROWS(specs); i++) {
+        _cleanup_(world_freep) struct world *w = world_new();
+        _cleanup_(json_decrefp) json_t *bmr = inline_bmr("u1"), *more = parse(specs[i]);
+        json_object_update(json_object_get(bmr, "spec"), more);
+        _cleanup_(run_freep) struct run *run = new_run(w, bmr);
+        assert_int_equal(take(run, bmr, NULL), 0);
+        assert_int_equal(run->life, LIFE_REFUSED);
+        assert_string_equal(run->refusal.reason, "InvalidDefinition");
+        assert_non_null(strstr(run->refusal.text, "is out of range"));
+        struct run_row row;
+        assert_int_equal(w->env.store->ops->get_run(w->env.store, "u1", &row, NULL), -ENOENT);
     }
 }
 

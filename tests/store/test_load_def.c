@@ -3,6 +3,7 @@
 
 #include <jansson.h>
 
+#include "base/mem.h"
 #include "spec/spec_load.h"
 
 static const char text[] =
@@ -55,6 +56,41 @@ TEST(test_a_frozen_run_comes_back)
     }
     _cleanup_(freep) char *definition = json_dumps(again->spec->definition, JSON_COMPACT);
     assert_string_equal(definition, row.definition_json); /* freezing it again changes nothing */
+}
+
+/* No API server has seen what a store or an archive says. */
+TEST(test_the_options_of_a_run_are_checked)
+{
+    static const struct {
+        const char *run, *message;
+        uint32_t n_lanes;
+    } rows[] = {
+        {"", NULL, 1},
+        {"run: {parallelism: {trials: 4}}\n", NULL, 4},
+        {"run: {parallelism: {trials: 99}}\n",
+         "run.parallelism.trials: 99 is out of range: must be 1 to 16", 0},
+        {"scheduling: {trials: 4}\n", "unknown field 'scheduling'", 0},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        _cleanup_(run_row_done) struct run_row row = make_run(UID, RUN_NAME, 1);
+        free(row.definition_json);
+        row.definition_json = xasprintf("%s%s", text, rows[i].run);
+        _cleanup_(run_def_freep) struct run_def *def = NULL;
+        struct err err = {0};
+        const int r = store_load_run_def(&row, &def, &err);
+        assert_int_equal(r, rows[i].message == NULL ? 0 : -EBADMSG);
+        if (r < 0) {
+            assert_non_null(strstr(err.msg, rows[i].message));
+            continue;
+        }
+        assert_int_equal(run_options_lanes(&def->options), rows[i].n_lanes);
+        _cleanup_(run_row_done) struct run_row again = make_run(UID, RUN_NAME, 1);
+        _cleanup_(run_def_freep) struct run_def *same = NULL;
+        free(again.definition_json);
+        again.definition_json = run_def_text(def);
+        assert_int_equal(store_load_run_def(&again, &same, &err), 0);
+        assert_int_equal(run_options_lanes(&same->options), rows[i].n_lanes);
+    }
 }
 
 TEST(test_a_damaged_definition_is_named)
