@@ -12,8 +12,6 @@
 #include "decide/policy_wait.h"
 #include "spec/spec_load.h"
 
-#define FLAGS (JSON_DECODE_ANY | JSON_ALLOW_NUL) /* of a Benchmark: users write anything */
-
 static void set(json_t *object, const char *key, json_t *value_take)
 {
     (void)json_object_set_new(object, key, value_take); /* fails for NULL and no memory only */
@@ -39,11 +37,11 @@ int bmr_complain(const struct diags *diags, bool is_overridden, struct err *err)
                    first->fix != NULL ? "; " : "", first->fix != NULL ? first->fix : "", more);
 }
 
-int bmr_load_spec(const json_t *bmr, const char *benchmark, struct spec **ret, struct err *err)
+int bmr_load_spec(const json_t *bmr, const json_t *benchmark, struct spec **ret, struct err *err)
 {
     json_t *overrides = json_object_get(json_object_get(bmr, "spec"), "overrides");
     json_t *own = bmr_definition_of(bmr);
-    json_auto_t *spec = own != NULL ? json_incref(own) : json_loads(benchmark ?: "", FLAGS, NULL);
+    json_auto_t *spec = own != NULL ? json_incref(own) : json_copy((json_t *)benchmark);
     if (spec == NULL) {
         return err_set(err, ENOENT, "it has no definition of its own");
     }

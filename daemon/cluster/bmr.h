@@ -16,9 +16,9 @@
 #define BMR_DEFINITION_MAX 32768 /* bytes of status.definition */
 
 /* The definition that the run is to be frozen from: the object's own, else `benchmark`, the spec of
- * the Benchmark as JSON, with the overrides. -ENOENT: it needs a benchmark and got NULL; -EINVAL:
+ * the Benchmark, with the overrides. -ENOENT: it needs a benchmark and got NULL; -EINVAL:
  * what is wrong with it, one line. *ret is owned. */
-int bmr_load_spec(const json_t *bmr, const char *benchmark, struct spec **ret, struct err *err);
+int bmr_load_spec(const json_t *bmr, const json_t *benchmark, struct spec **ret, struct err *err);
 /* The options of the run (spec/run_options.h): its spec without the fields that name the definition
  * or may still change. `queue` is for runs that name none; NULL: none. Owned; NULL: no option. */
 json_t *bmr_options(const json_t *bmr, const char *queue);

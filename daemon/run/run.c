@@ -106,10 +106,11 @@ static void leave(struct run *run)
     case LIFE_READING:
         kube_call_cancel(run->at.reading.call);
         free(run->at.reading.object);
-        free(run->at.reading.benchmark);
+        json_decref(run->at.reading.benchmark);
         break;
     case LIFE_FREEZING:
-        kube_call_cancel(run->at.freezing);
+        kube_call_cancel(run->at.freezing.call);
+        run_def_free(run->at.freezing.def);
         break;
     case LIFE_CHECKING:
         template_check_free(run->at.checking.check);

@@ -151,12 +151,10 @@ static void on_definition_frozen(void *ctx, int r, const struct kube_response *r
 {
     (void)res;
     struct run *run = ctx;
-    run->at.freezing = NULL;
-    if (r == 0) {
-        run_enter(run, LIFE_ON_SET_BACK);
-    } else if (r == -EINVAL) {
+    run->at.freezing.call = NULL;
+    if (r == -EINVAL) {
         run_refuse(run, "DefinitionRefused", err->msg);
-    } else {
+    } else if (r < 0) {
         retry_later(run);
         log_event(LOG_LEVEL_WARN,
                   "the definition could not be written to the run's status, retrying", "run",
@@ -165,13 +163,15 @@ static void on_definition_frozen(void *ctx, int r, const struct kube_response *r
     run_wake(run);
 }
 
-/* Writes status.definition, once: from then on a change of the Benchmark has no effect. */
-static void freeze_definition(struct run *run, const struct spec *spec)
+/* Writes status.definition, once: from then on a change of the Benchmark has no effect. Takes
+ * `def`, which is what the store will have. */
+static void freeze_definition(struct run *run, struct run_def *def)
 {
     json_t *definition;
     struct err err;
-    if (bmr_definition(spec, &definition, &err) < 0) {
+    if (bmr_definition(def->spec, &definition, &err) < 0) {
         run_refuse(run, "DefinitionTooLarge", err.msg);
+        run_def_free(def);
         return;
     }
     json_auto_t *body =
@@ -180,7 +180,8 @@ static void freeze_definition(struct run *run, const struct spec *spec)
     kube_request_apply(&kube_benchmark_runs, run->env->ns, "status", "benchd-definition", body,
                        &req);
     run_enter(run, LIFE_ON_FREEZE_SENT);
-    run->at.freezing = kube_call(run->env->client, &req, NULL, on_definition_frozen, run);
+    run->at.freezing.def = def;
+    run->at.freezing.call = kube_call(run->env->client, &req, NULL, on_definition_frozen, run);
 }
 
 /* The next process may find other answers, while pods of the run are there. */
@@ -347,7 +348,8 @@ static int set_options(const struct run *run, const json_t *bmr, struct run_def 
     return r;
 }
 
-/* What the object and its Benchmark define is checked, once the object holds what runs. */
+/* Reads what the object and its Benchmark define. The templates are checked once the object holds
+ * what runs. */
 static void define(struct run *run, const json_t *bmr)
 {
     struct spec *spec;
@@ -361,11 +363,6 @@ static void define(struct run *run, const json_t *bmr)
         run_refuse(run, "InvalidDefinition", why.msg);
         return;
     }
-    if (bmr_definition_of(bmr) == NULL) {
-        freeze_definition(run, spec);
-        spec_free(spec);
-        return;
-    }
     struct run_def *def = NULL;
     r = freeze(run, spec, &def, &why);
     r = r < 0 ? r : set_options(run, bmr, def, &why);
@@ -374,7 +371,7 @@ static void define(struct run *run, const json_t *bmr)
         run_def_free(def);
         return;
     }
-    begin_check(run, def);
+    (bmr_definition_of(bmr) == NULL ? freeze_definition : begin_check)(run, def);
 }
 
 /* ---- reading ---- */
@@ -411,8 +408,7 @@ static void take_answer(struct run *run)
         retry_later(run);
     } else if (run->at.reading.needs_benchmark) {
         run->at.reading.needs_benchmark = false;
-        run->at.reading.benchmark =
-            json_dumps(json_object_get(object, "spec"), JSON_COMPACT | JSON_ENCODE_ANY);
+        run->at.reading.benchmark = json_incref(json_object_get(object, "spec"));
         read_object(run, &kube_benchmark_runs, run->name);
     } else if (str_eq(kube_json_metadata(object, "uid"), run->uid)) {
         define(run, object);
@@ -459,6 +455,7 @@ bool run_may_accept(const struct run *run)
     case LIFE_READING:
         return !run->asked.is_deleting && run->at.reading.object != NULL;
     case LIFE_FREEZING:
+        return !run->asked.is_deleting && run->at.freezing.call == NULL;
     case LIFE_ACCEPTED:
     case LIFE_DRIVEN:
     case LIFE_DONE:
@@ -491,6 +488,10 @@ int run_accept(struct run *run, const struct bmr_facts *facts, bool may_read, st
     run->verdict.ttl_s = facts->ttl_s; /* also of one that is never accepted */
     if (run->life == LIFE_READING) {
         take_answer(run);
+        return 0;
+    }
+    if (run->life == LIFE_FREEZING) {
+        begin_check(run, take_ptr(run->at.freezing.def));
         return 0;
     }
     const bool was_checking = run->life == LIFE_CHECKING;

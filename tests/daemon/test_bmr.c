@@ -79,7 +79,9 @@ TEST(definitions)
         _cleanup_(json_decrefp) json_t *bmr = make_bmr(rows[i].spec, rows[i].status);
         struct spec *spec = NULL;
         struct err err = {0};
-        const int r = bmr_load_spec(bmr, rows[i].benchmark, &spec, &err);
+        _cleanup_(json_decrefp) json_t *benchmark =
+            rows[i].benchmark == NULL ? NULL : parse(rows[i].benchmark);
+        const int r = bmr_load_spec(bmr, benchmark, &spec, &err);
         if (r != rows[i].r || (r < 0 && strstr(err.msg, rows[i].message) == NULL)) {
             fail_msg("row '%s': expected %d, got %d: %s", rows[i].name, rows[i].r, r, err.msg);
         }
