@@ -20,8 +20,7 @@ struct object_run_params { /* borrowed */
     const char *name, *benchmark;
     const char
         *request; /* a new uuid, which distinguishes our object from another of the same name */
-    const json_t *definition; /* the frozen document; its spec goes inline. NULL: by reference */
-    const json_t *overrides;  /* with a reference only; NULL or empty: none */
+    const json_t *definition;           /* the frozen document; its spec goes inline */
     const char *queue, *priority_class; /* spec.scheduling; NULL: not said */
     int64_t parallel;                   /* spec.parallelism.trials; 0 if it is not set */
 };
@@ -29,9 +28,5 @@ json_t *object_make_run(const struct object_run_params *params);
 /* Was it made by the request with this id? */
 bool object_is_of_request(const json_t *object, const char *request);
 
-/* `overrides` for --set, --steps and --repeats (0: not given). The values come from `merged`, the
- * document that the same options made of the benchmark, so that they have its types. */
-json_t *object_make_overrides(const json_t *merged, const char *const *sets, size_t n_sets,
-                              int64_t steps, int64_t repeats);
 /* A Benchmark as its author wrote it: without what the API server adds. */
 json_t *object_plain_benchmark(const json_t *object);
