@@ -138,22 +138,29 @@ static enum exit_code fail_unknown(const struct cluster *c, const char *name, in
                      "run/%s may have been created, but the answer was lost: %s", name, err->msg);
 }
 
+/* What the options say, and the definition that was made with them. */
+static json_t *make_spec(const struct cli *cli, const struct run_def *def)
+{
+    _cleanup_(tree_freep) struct node *fields = NULL;
+    (void)definition_fields(cli, &fields); /* they were read before, without an error */
+    json_t *spec = tree_to_json(tree_get(fields, "spec"));
+    (void)json_object_set(spec, "definition", json_object_get(def->spec->definition, "spec"));
+    return spec;
+}
+
 /* Creates a BenchmarkRun under a new name, and tries another one if a run has it already. *ret_name
  * (owned) is also written if the run may exist although the answer was lost. */
 static enum exit_code create_run(struct cluster *c, const struct source *s, char **ret_name)
 {
+    json_auto_t *spec = make_spec(c->backend.cli, s->def);
     unsigned char random[21];
     char name[RUN_NAME_SIZE], request[RUN_UID_SIZE];
-    struct object_run_params params = {
+    const struct object_run_params params = {
         .name = name,
         .request = request,
         .benchmark = s->def->spec->name,
-        .definition = s->def->spec->definition,
-        .queue = args_get(&c->backend.cli->args, "queue", NULL),
-        .priority_class = args_get(&c->backend.cli->args, "priority", NULL),
+        .spec = spec,
     };
-    /* It was read before, without an error. */
-    (void)definition_number(c->backend.cli, "parallel", LANES_MAX, &params.parallel);
     struct err err = {0};
     int r, ours = 0;
     do {

@@ -10,6 +10,7 @@
 #include "ctl/runs/run_name.h"
 #include "logparse/rule.h"
 #include "result/threshold.h"
+#include "spec/schemas.h"
 
 #define PLACEHOLDER_UID "00000000-0000-4000-8000-000000000000"
 
@@ -61,14 +62,70 @@ enum exit_code definition_open(const struct cli *cli, struct definition_file *re
     return r < 0 ? cli_error(EXIT_LOCAL_RESOURCE, NULL, "%s", err.msg) : EXIT_OK;
 }
 
-enum exit_code definition_number(const struct cli *cli, const char *option, int64_t max,
-                                 int64_t *ret)
+/* "a.b.c" in a tree of maps. */
+static void put_field(struct node *map, const char *path, struct node *value_take)
 {
-    *ret = 0;
-    return cli_take_number(cli, option, 1, max, ret);
+    _cleanup_(freep) char *copy = xstrdup(path);
+    char *rest = copy, *key = strsep(&rest, ".");
+    for (; rest != NULL; key = strsep(&rest, ".")) {
+        map = tree_enter(map, key);
+    }
+    tree_set_take(map, key, value_take);
 }
 
-const char **definition_sets(const struct cli *cli, size_t *ret_n)
+static enum exit_code take_field(const struct cli *cli, const struct arg_opt *opt, struct node *run)
+{
+    const struct node *schema = schema_run_field(opt->field);
+    const char *text = args_get(&cli->args, opt->name, NULL);
+    if (text == NULL) {
+        return EXIT_OK;
+    }
+    struct node *value = tree_new(NODE_STRING);
+    value->origin = xasprintf("--%s %s", opt->name, text);
+    value->s = xstrdup(text);
+    enum exit_code code = EXIT_OK;
+    if (str_eq(tree_get_text(schema, "type"), "integer")) {
+        free(value->s);
+        value->kind = NODE_INT;
+        code = cli_take_number(cli, opt->name, tree_get(schema, "minimum")->i,
+                               tree_get(schema, "maximum")->i, &value->i);
+    }
+    put_field(run, opt->field, value);
+    return code;
+}
+
+enum exit_code definition_fields(const struct cli *cli, struct node **ret)
+{
+    struct node *root = tree_new(NODE_MAP), *run = tree_enter(root, "spec");
+    enum exit_code code = EXIT_OK;
+    for (size_t i = 0; code == EXIT_OK && i < cli->verb->n_opts; i++) {
+        const struct arg_opt *opt = &cli->verb->opts[i];
+        code = opt->field == NULL ? EXIT_OK : take_field(cli, opt, run);
+    }
+    _cleanup_(diags_done) struct diags diags = {0};
+    run_options_check_form(root, "spec", &diags);
+    if (code == EXIT_OK && diags.list.len > 0) {
+        code = cli_print_diags(&diags, NULL, NULL);
+    }
+    if (code != EXIT_OK) {
+        tree_free(root);
+        return code;
+    }
+    *ret = root;
+    return EXIT_OK;
+}
+
+const char *definition_cluster_option(const struct cli *cli)
+{
+    const struct arg_opt *opt =
+        array_find(cli->verb->opts, cli->verb->n_opts, it,
+                   it->field != NULL && !str_has_prefix(it->field, "definition.") &&
+                       args_has(&cli->args, it->name));
+    return opt == NULL ? NULL : opt->name;
+}
+
+/* The values of --set, borrowed; *ret_n of them. The array is the caller's. */
+static const char **definition_sets(const struct cli *cli, size_t *ret_n)
 {
     VEC(const char *) sets = {0};
     const char *set;
@@ -123,11 +180,12 @@ enum exit_code definition_load(const struct cli *cli, const struct definition_fi
                                        .systems = args_get(&cli->args, "systems", NULL),
                                        .profiles = params->profiles,
                                        TEMPLATES_OF(file)};
-    enum exit_code code = definition_number(cli, "steps", 1000000, &overrides.steps);
-    code = code == EXIT_OK ? definition_number(cli, "repeats", 1000, &overrides.repeats) : code;
+    _cleanup_(tree_freep) struct node *fields = NULL;
+    const enum exit_code code = definition_fields(cli, &fields);
     if (code != EXIT_OK) {
         return code;
     }
+    overrides.fields = tree_path(fields, "spec", "definition", NULL);
     _cleanup_(freep) const char **sets = definition_sets(cli, &overrides.n_sets);
     if (params->n_sets > 0) {
         sets = xreallocarray(sets, overrides.n_sets + params->n_sets, sizeof(*sets));

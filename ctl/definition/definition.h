@@ -17,9 +17,9 @@
     {"file", 'f', "FILE", "Read the definition from this file (- for stdin)"},                     \
         {"systems", 0, "NAME,..", "Run only these systems of the definition"},                     \
         {"set", 0, "NAME=V1,V2", "Sweep these values; may be repeated"},                           \
-        {"steps", 0, "N", "Measured steps per trial"},                                             \
+        {"steps", 0, "N", "Measured steps per trial", "definition.measure.steps"},                 \
     {                                                                                              \
-        "repeats", 0, "N", "Trials per point"                                                      \
+        "repeats", 0, "N", "Trials per point", "definition.repeats.min"                            \
     }
 
 /* Checks that the command line names exactly one definition. EXIT_OK, or prints the error. */
@@ -36,7 +36,14 @@ struct definition_load_params {
     size_t n_sets;
 };
 
-/* Applies --set, --steps and --repeats, checks everything and prints every problem. */
+/* What the options of the verb say that are fields of a run (struct arg_opt): the document {spec},
+ * with `spec` as in a BenchmarkRun. Its types and bounds are those of the schema; the definition in
+ * it is checked when it is merged. *ret is owned. EXIT_OK, or prints the error. */
+enum exit_code definition_fields(const struct cli *cli, struct node **ret);
+/* The first option on the line that is for runs in a cluster only; NULL if there is none. */
+const char *definition_cluster_option(const struct cli *cli);
+
+/* Applies --set and the fields, checks everything and prints every problem. */
 enum exit_code definition_load(const struct cli *cli, const struct definition_file *file,
                                const struct definition_load_params *params, struct run_def **ret);
 
@@ -53,10 +60,3 @@ struct run_def *definition_of_document(const json_t *document, const char *what,
 /* Prints a note of the points without a baseline, and for each threshold that applies to no point:
  * options may have replaced the values of the file. */
 void definition_note_missing(const struct cli *cli, const struct run_def *def);
-
-/* The values of --set, borrowed; *ret_n of them. The array is the caller's. */
-const char **definition_sets(const struct cli *cli, size_t *ret_n);
-
-/* A number from an option, 0 if it was not given. */
-enum exit_code definition_number(const struct cli *cli, const char *option, int64_t max,
-                                 int64_t *ret);

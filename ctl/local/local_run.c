@@ -38,7 +38,7 @@ enum exit_code local_run_put(struct store *s, const struct run_def *def, char **
         }
         run_name_make(def->spec->name, random, name);
         run_uid_make(random + 5, uid);
-        _cleanup_(freep) char *definition = json_dumps(def->spec->definition, JSON_COMPACT);
+        _cleanup_(freep) char *definition = run_def_text(def);
         if (definition == NULL) {
             r = err_set(err, EINVAL, "benchmark '%s': its definition is not JSON", def->spec->name);
             break;

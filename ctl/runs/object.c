@@ -73,20 +73,10 @@ int object_read_row(const json_t *object, struct run_row *ret, struct err *err)
 
 json_t *object_make_run(const struct object_run_params *p)
 {
-    json_t *spec = json_pack("{s:O}", "definition", json_object_get(p->definition, "spec"));
-    if (p->queue != NULL || p->priority_class != NULL) {
-        (void)json_object_set_new(
-            spec, "scheduling",
-            json_pack("{s:s*, s:s*}", "queueName", p->queue, "priorityClass", p->priority_class));
-    }
-    if (p->parallel > 0) {
-        (void)json_object_set_new(spec, "parallelism", /* fails without memory only */
-                                  json_pack("{s:I}", "trials", (json_int_t)p->parallel));
-    }
-    return json_pack("{s:s, s:s, s:{s:s, s:{s:s}, s:{s:s}}, s:o}", "apiVersion",
+    return json_pack("{s:s, s:s, s:{s:s, s:{s:s}, s:{s:s}}, s:O}", "apiVersion",
                      "benchd.io/v1alpha1", "kind", "BenchmarkRun", "metadata", "name", p->name,
                      "labels", "benchd.io/benchmark", p->benchmark, "annotations", REQUEST,
-                     p->request, "spec", spec);
+                     p->request, "spec", p->spec);
 }
 
 bool object_is_of_request(const json_t *object, const char *request)

@@ -20,9 +20,7 @@ struct object_run_params { /* borrowed */
     const char *name, *benchmark;
     const char
         *request; /* a new uuid, which distinguishes our object from another of the same name */
-    const json_t *definition;           /* the frozen document; its spec goes inline */
-    const char *queue, *priority_class; /* spec.scheduling; NULL: not said */
-    int64_t parallel;                   /* spec.parallelism.trials; 0 if it is not set */
+    const json_t *spec;
 };
 json_t *object_make_run(const struct object_run_params *params);
 /* Was it made by the request with this id? */

@@ -6,14 +6,16 @@
 #include "ctl/definition/definition.h"
 #include "ctl/runs/show.h"
 #include "ctl/verbs/verbs.h"
+#include "doc/tree.h"
 
 /* Errors that need no answer from the cluster come first. */
 static enum exit_code check_line(const struct cli *cli)
 {
     const bool is_local = cli->is_local || cli->store != NULL;
     const char *url = args_get(&cli->args, "prometheus", NULL);
-    int64_t parallel = 0;
-    enum exit_code code = definition_number(cli, "parallel", LANES_MAX, &parallel);
+    const char *of_cluster = definition_cluster_option(cli);
+    _cleanup_(tree_freep) struct node *fields = NULL;
+    const enum exit_code code = definition_fields(cli, &fields);
     if (code != EXIT_OK) {
         return code;
     }
@@ -23,11 +25,9 @@ static enum exit_code check_line(const struct cli *cli)
                                   : "start benchd with --prometheus; benchctl does not ask",
                          "--prometheus '%s': expected a URL, in a local run", url);
     }
-    const bool is_of_cluster =
-        parallel > 0 || args_has(&cli->args, "queue") || args_has(&cli->args, "priority");
-    if (is_local && is_of_cluster) {
+    if (is_local && of_cluster != NULL) {
         return cli_error(EXIT_USAGE, "remove it, or run in a cluster",
-                         "--queue, --priority and --parallel are for runs in a cluster");
+                         "--%s is for runs in a cluster", of_cluster);
     }
     if (!args_has(&cli->args, "resume")) {
         return definition_named(cli);
@@ -52,10 +52,12 @@ static enum exit_code run_run(struct cli *cli)
 static const struct arg_opt run_opts[] = {
     DEFINITION_OPTS,
     {"queue", 0, "QUEUE",
-     "LocalQueue of Kueue in which each trial waits for its place in the cluster"},
-    {"priority", 0, "CLASS", "WorkloadPriorityClass in that queue"},
+     "LocalQueue of Kueue in which each trial waits for its place in the cluster",
+     "scheduling.queueName"},
+    {"priority", 0, "CLASS", "WorkloadPriorityClass in that queue", "scheduling.priorityClass"},
     {"parallel", 0, "N",
-     "Measure N trials at a time, each on nodes of its own (1 to 16, default 1)"},
+     "Measure N trials at a time, each on nodes of its own (1 to 16, default 1)",
+     "parallelism.trials"},
     {"resume", 0, "RUN", "Resume a local run that was cancelled or interrupted"},
     {"timeout", 0, "DURATION", "Cancel the run after this time, such as 10m (exit 8)"},
     {"prometheus", 0, "URL",

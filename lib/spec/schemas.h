@@ -7,6 +7,8 @@
 const struct node *schema_definition(void); /* of the field `spec` of a Benchmark */
 /* Of the field `spec` of a BenchmarkRun; its definition and overrides are left to the one above. */
 const struct node *schema_run(void);
+/* The schema of a field of it, "scheduling.queueName", also within its definition; NULL: none. */
+const struct node *schema_run_field(const char *path);
 const struct node *schema_profile(void);  /* of a profile.yaml */
 const struct node *schema_log_rule(void); /* what x-explain names */
 /* Both kinds as people read them: the List of CustomResourceDefinitions, with the other schemas in

@@ -26,9 +26,9 @@ struct spec_overrides {
     bool local;              /* merge spec.local first */
     const char *const *sets; /* "name=v1,v2" */
     size_t n_sets;
-    const char *systems;     /* "a,b": only these; NULL: all */
-    int64_t steps, repeats;  /* 0: not given */
-    int64_t default_repeats; /* where the merged definition does not say; 0: the schema's */
+    const char *systems;       /* "a,b": only these; NULL: all */
+    const struct node *fields; /* of `spec`, each with its option as origin; NULL: none */
+    int64_t default_repeats;   /* where the merged definition does not say; 0: the schema's */
     /* The sweep is as its author wrote it, so a threshold or an exclusion that applies to no point
      * is an error. After an override, or in a frozen definition, it is skipped. */
     bool is_as_written;

@@ -154,7 +154,7 @@ class Errors(ClusterCase):
             ("wrong option", {}, ["run", "tiny", "--set", "pserver=1"], 2, "pserver"),
             ("wrong steps", {}, ["run", "tiny", "--steps", "0"], 2, "--steps '0'"),
             ("too many lanes", {}, ["run", "tiny", "--parallel", "17"], 2, "--parallel '17'"),
-            ("lanes on one machine", {}, ["run", "tiny", "--local", "--parallel", "2"], 2, "--queue, --priority and --parallel are for runs in a cluster"),
+            ("lanes on one machine", {}, ["run", "tiny", "--local", "--parallel", "2"], 2, "--parallel is for runs in a cluster"),
             ("resume", {}, ["run", "--resume", "x"], 2, "--resume is for local runs"),
             ("no context", {}, ["get", "--context", "nowhere"], 2, "nowhere"),
             ("no kubeconfig", {}, ["get", "--kubeconfig", "/no/such/file"], 2, "/no/such/file"),

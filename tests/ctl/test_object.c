@@ -52,16 +52,13 @@ TEST(test_status)
 
 TEST(test_a_run_carries_its_definition)
 {
-    json_t *frozen = parse("{\"kind\": \"Benchmark\", \"spec\": {\"measure\": {\"steps\": 8}}}");
+    json_t *spec = parse("{\"definition\": {\"measure\": {\"steps\": 8}}}");
     const struct object_run_params params = {
-        .name = "tiny-7k3fq", .benchmark = "tiny", .request = "r-1", .definition = frozen};
+        .name = "tiny-7k3fq", .benchmark = "tiny", .request = "r-1", .spec = spec};
     json_t *run = object_make_run(&params);
-    json_t *spec =
-        parse("{\"definition\": {\"measure\": {\"steps\": 8}}}"); /* nothing empty in it */
     assert_true(json_equal(json_object_get(run, "spec"), spec));
     assert_true(object_is_of_request(run, "r-1"));
     assert_false(object_is_of_request(run, "r-2"));
-    json_decref(frozen);
     json_decref(run);
     json_decref(spec);
 }

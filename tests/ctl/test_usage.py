@@ -95,7 +95,7 @@ class Usage(cli.CliCase):
             (["run"], 2, "needs a NAME or -f FILE\nfix: list the names with: benchctl get benchmarks --local\n"),
             (["run", "x", "-f", "y"], 2, "not both"),
             (["run", "--resume", "x"], 2, "--resume is for local runs"),
-            (["run", "x", "--local", "--queue", "q"], 2, "--queue, --priority and --parallel are for runs in a cluster"),
+            (["run", "x", "--local", "--queue", "q"], 2, "--queue is for runs in a cluster"),
             (["run", "x", "-f", "y", "--local"], 2, "not both"),
             (["plan", "vgg16-single-node", "--cluster", "--local"], 2, "--cluster and --queue ask a cluster"),
             (["plan", "vgg16-single-node", "--queue", ""], 2, "about a queue by its name"),
