@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "base/clock.h"
 #include "base/mem.h"
 #include "ctl/cluster/cluster_internal.h"
 #include "ctl/definition/definition.h"
@@ -86,11 +85,8 @@ static char *systems_for_pods(const struct spec *spec)
 /* Checks everything before anything is created; errors have their place in the text. */
 static enum exit_code check_source(struct cluster *c, struct source *s)
 {
-    const struct definition_load_params params = {
-        .profiles = s->is_of_cluster ? NULL : &s->profiles,
-        .created_unix_ms = clock_unix_ms(),
-    };
-    enum exit_code code = definition_load(c->backend.cli, &s->file, &params, &s->def);
+    const struct profiles *profiles = s->is_of_cluster ? NULL : &s->profiles;
+    enum exit_code code = definition_load(c->backend.cli, &s->file, profiles, false, &s->def);
     if (code == EXIT_OK) {
         definition_note_missing(c->backend.cli, s->def);
     }
@@ -106,16 +102,6 @@ static enum exit_code check_source(struct cluster *c, struct source *s)
         code = cli_error(EXIT_USAGE, fix, "%s: %s", s->file.path, err.msg);
     }
     return code;
-}
-
-/* POST. -EEXIST: an object of this name exists already. */
-static int create(struct cluster *c, const struct kube_resource *res, const json_t *object,
-                  struct err *err)
-{
-    struct kube_request req;
-    json_auto_t *answer = NULL;
-    kube_request_create(res, c->ns, object, KUBE_WRITE, &req);
-    return cluster_get(c, &req, &answer, err);
 }
 
 /* Returns 1 if the existing object is ours, created by a request whose answer was
@@ -155,22 +141,19 @@ static enum exit_code create_run(struct cluster *c, const struct source *s, char
     json_auto_t *spec = make_spec(c->backend.cli, s->def);
     unsigned char random[21];
     char name[RUN_NAME_SIZE], request[RUN_UID_SIZE];
-    const struct object_run_params params = {
-        .name = name,
-        .request = request,
-        .benchmark = s->def->spec->name,
-        .spec = spec,
-    };
+    const char *benchmark = s->def->spec->name;
     struct err err = {0};
     int r, ours = 0;
     do {
         if ((r = run_random(random, sizeof(random), &err)) < 0) {
             break;
         }
-        run_name_make(params.benchmark, random, name);
+        run_name_make(benchmark, random, name);
         run_uid_make(random + 5, request);
-        json_auto_t *object = object_make_run(&params);
-        r = create(c, &kube_benchmark_runs, object, &err);
+        json_auto_t *object = object_make_run(name, benchmark, request, spec), *answer = NULL;
+        struct kube_request req;
+        kube_request_create(&kube_benchmark_runs, c->ns, object, KUBE_WRITE, &req);
+        r = cluster_get(c, &req, &answer, &err);
     } while (r == -EEXIST && (ours = is_ours(c, name, request, &err)) == 0);
     if (ours < 0 || r == -EIO || r == -ETIMEDOUT || r == -ECONNRESET) {
         *ret_name = xstrdup(name);

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "ctl/cli/this_machine.h"
@@ -80,6 +81,10 @@ static enum exit_code take_field(const struct cli *cli, const struct arg_opt *op
     if (text == NULL) {
         return EXIT_OK;
     }
+    if ((cli->is_local || cli->store != NULL) && !str_has_prefix(opt->field, "definition.")) {
+        return cli_error(EXIT_USAGE, "remove it, or run in a cluster",
+                         "--%s is for runs in a cluster", opt->name);
+    }
     struct node *value = tree_new(NODE_STRING);
     value->origin = xasprintf("--%s %s", opt->name, text);
     value->s = xstrdup(text);
@@ -96,7 +101,8 @@ static enum exit_code take_field(const struct cli *cli, const struct arg_opt *op
 
 enum exit_code definition_fields(const struct cli *cli, struct node **ret)
 {
-    struct node *root = tree_new(NODE_MAP), *run = tree_enter(root, "spec");
+    _cleanup_(tree_freep) struct node *root = tree_new(NODE_MAP);
+    struct node *run = tree_enter(root, "spec");
     enum exit_code code = EXIT_OK;
     for (size_t i = 0; code == EXIT_OK && i < cli->verb->n_opts; i++) {
         const struct arg_opt *opt = &cli->verb->opts[i];
@@ -107,33 +113,8 @@ enum exit_code definition_fields(const struct cli *cli, struct node **ret)
     if (code == EXIT_OK && diags.list.len > 0) {
         code = cli_print_diags(&diags, NULL, NULL);
     }
-    if (code != EXIT_OK) {
-        tree_free(root);
-        return code;
-    }
-    *ret = root;
-    return EXIT_OK;
-}
-
-const char *definition_cluster_option(const struct cli *cli)
-{
-    const struct arg_opt *opt =
-        array_find(cli->verb->opts, cli->verb->n_opts, it,
-                   it->field != NULL && !str_has_prefix(it->field, "definition.") &&
-                       args_has(&cli->args, it->name));
-    return opt == NULL ? NULL : opt->name;
-}
-
-/* The values of --set, borrowed; *ret_n of them. The array is the caller's. */
-static const char **definition_sets(const struct cli *cli, size_t *ret_n)
-{
-    VEC(const char *) sets = {0};
-    const char *set;
-    for (size_t i = 0; (set = args_get_nth(&cli->args, "set", i)) != NULL; i++) {
-        *vec_push(&sets) = set;
-    }
-    *ret_n = sets.len;
-    return sets.items;
+    *ret = code == EXIT_OK ? take_ptr(root) : NULL;
+    return code;
 }
 
 void definition_note_missing(const struct cli *cli, const struct run_def *def)
@@ -156,8 +137,7 @@ void definition_note_missing(const struct cli *cli, const struct run_def *def)
     }
 }
 
-static int freeze(struct spec *spec_take, const struct definition_load_params *params,
-                  struct run_def **ret, struct diags *diags)
+static int freeze(struct spec *spec_take, bool is_local, struct run_def **ret, struct diags *diags)
 {
     char name[RUN_NAME_SIZE];
     run_name_make(spec_take->name, (const unsigned char[5]){0}, name);
@@ -165,20 +145,19 @@ static int freeze(struct spec *spec_take, const struct definition_load_params *p
     struct run_def_params p = {
         .name = name,
         .uid = PLACEHOLDER_UID,
-        .created_unix_ms = params->created_unix_ms,
-        .cpus = params->is_local ? host_cpus() : 0,
+        .created_unix_ms = clock_unix_ms(),
+        .cpus = is_local ? host_cpus() : 0,
     };
     return run_def_new(spec_take, &p, ret, diags);
 }
 
 enum exit_code definition_load(const struct cli *cli, const struct definition_file *file,
-                               const struct definition_load_params *params, struct run_def **ret)
+                               const struct profiles *profiles, bool is_local, struct run_def **ret)
 {
-    struct spec_overrides overrides = {.local = params->is_local,
-                                       .default_repeats =
-                                           params->is_local ? REPEATS_DEFAULT_LOCAL : 0,
+    struct spec_overrides overrides = {.local = is_local,
+                                       .default_repeats = is_local ? REPEATS_DEFAULT_LOCAL : 0,
                                        .systems = args_get(&cli->args, "systems", NULL),
-                                       .profiles = params->profiles,
+                                       .profiles = profiles,
                                        TEMPLATES_OF(file)};
     _cleanup_(tree_freep) struct node *fields = NULL;
     const enum exit_code code = definition_fields(cli, &fields);
@@ -186,32 +165,31 @@ enum exit_code definition_load(const struct cli *cli, const struct definition_fi
         return code;
     }
     overrides.fields = tree_path(fields, "spec", "definition", NULL);
-    _cleanup_(freep) const char **sets = definition_sets(cli, &overrides.n_sets);
-    if (params->n_sets > 0) {
-        sets = xreallocarray(sets, overrides.n_sets + params->n_sets, sizeof(*sets));
+    VEC(const char *) sets = {0};
+    const char *set;
+    for (size_t i = 0; (set = args_get_nth(&cli->args, "set", i)) != NULL; i++) {
+        *vec_push(&sets) = set;
     }
-    for (size_t i = 0; i < params->n_sets; i++) {
-        sets[overrides.n_sets++] = params->sets[i];
-    }
-    overrides.sets = sets;
-    overrides.is_as_written = !params->is_local && overrides.n_sets == 0;
+    overrides.sets = sets.items;
+    overrides.n_sets = sets.len;
+    overrides.is_as_written = !is_local && overrides.n_sets == 0;
     _cleanup_(diags_done) struct diags diags = {0};
     struct spec *spec = NULL;
     int r = spec_load(file->text, file->len, &overrides, &spec, &diags);
-    r = r < 0 ? r : freeze(spec, params, ret, &diags);
+    r = r < 0 ? r : freeze(spec, is_local, ret, &diags);
+    vec_done(&sets);
     if (r < 0) {
         (void)cli_print_diags(&diags, file->path, file->text);
     }
     return r < 0 ? EXIT_USAGE : EXIT_OK;
 }
 
-enum exit_code definition_load_named(const struct cli *cli,
-                                     const struct definition_load_params *params,
-                                     struct run_def **ret)
+enum exit_code definition_load_named(const struct cli *cli, const struct profiles *profiles,
+                                     bool is_local, struct run_def **ret)
 {
     _cleanup_(definition_file_done) struct definition_file file = {0};
     const enum exit_code code = definition_open(cli, &file);
-    return code == EXIT_OK ? definition_load(cli, &file, params, ret) : code;
+    return code == EXIT_OK ? definition_load(cli, &file, profiles, is_local, ret) : code;
 }
 
 struct run_def *definition_of_document(const json_t *document, const char *what,
@@ -220,12 +198,9 @@ struct run_def *definition_of_document(const json_t *document, const char *what,
 {
     _cleanup_(freep) char *text = json_dumps(document, JSON_COMPACT);
     _cleanup_(diags_done) struct diags diags = {0};
-    struct spec *spec = NULL;
     struct run_def *def = NULL;
     params.uid = PLACEHOLDER_UID;
-    int r = text == NULL ? -EINVAL : spec_load(text, strlen(text), overrides, &spec, &diags);
-    r = r < 0 ? r : run_def_new(spec, &params, &def, &diags);
-    if (r < 0) {
+    if (text == NULL || run_def_load(text, overrides, &params, &def, &diags) < 0) {
         (void)cli_print_diags(&diags, what, text); /* NULL says so too */
     }
     return def;

@@ -28,29 +28,20 @@ enum exit_code definition_named(const struct cli *cli);
 /* Reads the definition that the words or -f name. EXIT_OK, or prints the error. */
 enum exit_code definition_open(const struct cli *cli, struct definition_file *ret);
 
-struct definition_load_params {
-    const struct profiles *profiles; /* borrowed */
-    bool is_local;                   /* with its local block merged, on this machine */
-    int64_t created_unix_ms;
-    const char *const *sets; /* (n_sets) more of --set, borrowed */
-    size_t n_sets;
-};
-
 /* What the options of the verb say that are fields of a run (struct arg_opt): the document {spec},
  * with `spec` as in a BenchmarkRun. Its types and bounds are those of the schema; the definition in
  * it is checked when it is merged. *ret is owned. EXIT_OK, or prints the error. */
 enum exit_code definition_fields(const struct cli *cli, struct node **ret);
-/* The first option on the line that is for runs in a cluster only; NULL if there is none. */
-const char *definition_cluster_option(const struct cli *cli);
 
-/* Applies --set and the fields, checks everything and prints every problem. */
+/* Applies --set and the fields, checks everything and prints every problem. `is_local`: with the
+ * local block merged, on this machine. */
 enum exit_code definition_load(const struct cli *cli, const struct definition_file *file,
-                               const struct definition_load_params *params, struct run_def **ret);
+                               const struct profiles *profiles, bool is_local,
+                               struct run_def **ret);
 
 /* The same, of the definition that the words or -f name. */
-enum exit_code definition_load_named(const struct cli *cli,
-                                     const struct definition_load_params *params,
-                                     struct run_def **ret);
+enum exit_code definition_load_named(const struct cli *cli, const struct profiles *profiles,
+                                     bool is_local, struct run_def **ret);
 /* A document that benchctl has made itself as a run with a placeholder for its uid; its name and
  * dates are those of `params`. NULL: it is wrong, as was printed with `what` for the file. */
 struct run_def *definition_of_document(const json_t *document, const char *what,

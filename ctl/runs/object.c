@@ -71,12 +71,12 @@ int object_read_row(const json_t *object, struct run_row *ret, struct err *err)
     return 0;
 }
 
-json_t *object_make_run(const struct object_run_params *p)
+json_t *object_make_run(const char *name, const char *benchmark, const char *request, json_t *spec)
 {
     return json_pack("{s:s, s:s, s:{s:s, s:{s:s}, s:{s:s}}, s:O}", "apiVersion",
-                     "benchd.io/v1alpha1", "kind", "BenchmarkRun", "metadata", "name", p->name,
-                     "labels", "benchd.io/benchmark", p->benchmark, "annotations", REQUEST,
-                     p->request, "spec", p->spec);
+                     "benchd.io/v1alpha1", "kind", "BenchmarkRun", "metadata", "name", name,
+                     "labels", "benchd.io/benchmark", benchmark, "annotations", REQUEST, request,
+                     "spec", spec);
 }
 
 bool object_is_of_request(const json_t *object, const char *request)

@@ -16,13 +16,9 @@ void object_read_status(const json_t *object, struct run_status *ret);
 /* A row for lists, owned, without the definition. -EPROTO: not a BenchmarkRun. */
 int object_read_row(const json_t *object, struct run_row *ret, struct err *err);
 
-struct object_run_params { /* borrowed */
-    const char *name, *benchmark;
-    const char
-        *request; /* a new uuid, which distinguishes our object from another of the same name */
-    const json_t *spec;
-};
-json_t *object_make_run(const struct object_run_params *params);
+/* A new BenchmarkRun. `request` is a new uuid, which distinguishes our object from another of the
+ * same name. */
+json_t *object_make_run(const char *name, const char *benchmark, const char *request, json_t *spec);
 /* Was it made by the request with this id? */
 bool object_is_of_request(const json_t *object, const char *request);
 

@@ -2,7 +2,6 @@
  * benchctl attach RUN: follows a run of the cluster that was started before. */
 #include <string.h>
 
-#include "core/phase.h"
 #include "ctl/definition/definition.h"
 #include "ctl/runs/show.h"
 #include "ctl/verbs/verbs.h"
@@ -13,7 +12,6 @@ static enum exit_code check_line(const struct cli *cli)
 {
     const bool is_local = cli->is_local || cli->store != NULL;
     const char *url = args_get(&cli->args, "prometheus", NULL);
-    const char *of_cluster = definition_cluster_option(cli);
     _cleanup_(tree_freep) struct node *fields = NULL;
     const enum exit_code code = definition_fields(cli, &fields);
     if (code != EXIT_OK) {
@@ -24,10 +22,6 @@ static enum exit_code check_line(const struct cli *cli)
                          is_local ? "for example --prometheus http://127.0.0.1:9090"
                                   : "start benchd with --prometheus; benchctl does not ask",
                          "--prometheus '%s': expected a URL, in a local run", url);
-    }
-    if (is_local && of_cluster != NULL) {
-        return cli_error(EXIT_USAGE, "remove it, or run in a cluster",
-                         "--%s is for runs in a cluster", of_cluster);
     }
     if (!args_has(&cli->args, "resume")) {
         return definition_named(cli);

@@ -10,7 +10,6 @@
 #include "base/str.h"
 #include "daemon/cluster/bmr.h"
 #include "daemon/cluster/template_check.h"
-#include "doc/tree.h"
 #include "kube/json.h"
 
 #define CHECK_TOLD_NS (5 * INT64_C(1000000000)) /* a dry run without an answer is reported */
@@ -194,17 +193,6 @@ static void fix_addressing(const struct run *run, struct spec *spec)
     }
 }
 
-static int freeze(const struct run *run, struct spec *spec_take, struct run_def **ret,
-                  struct err *err)
-{
-    _cleanup_(diags_done) struct diags diags = {0};
-    fix_addressing(run, spec_take);
-    const struct run_def_params params = {
-        .name = run->name, .uid = run->uid, .created_unix_ms = clock_steady_unix_ms()};
-    int r = run_def_new(spec_take, &params, ret, &diags);
-    return r < 0 ? err_set(err, EINVAL, "the definition has no points") : 0;
-}
-
 /* ---- templates ---- */
 
 /* Takes `def`. */
@@ -309,63 +297,44 @@ static void cancel_unaccepted(struct run *run)
     end_unaccepted(run, RUN_CANCELLED, "CancelRequested", "cancelled before it was accepted");
 }
 
-static int read_options(const struct run *run, const json_t *bmr, struct run_options *ret,
-                        struct err *err)
-{
-    _cleanup_(diags_done) struct diags diags = {0};
-    json_t *options = bmr_options(bmr, run->env->options.queue);
-    json_auto_t *document = json_pack("{s:o*}", "spec", options);
-    _cleanup_(freep) char *text = json_dumps(document, JSON_COMPACT);
-    struct node *root;
-    int r = tree_parse(text, strlen(text), &TREE_LIMITS_DEFAULT, &root, &diags);
-    if (r == 0) {
-        r = run_options_read(root, "spec", ret, &diags);
-        tree_free(root);
-    }
-    return r < 0 ? bmr_complain(&diags, false, err) : 0;
-}
-
 /* A queue gives the place of a whole attempt, and by IP its trainers are made only when its servers
  * run: they would hold the place of all. */
-static int set_options(const struct run *run, const json_t *bmr, struct run_def *def,
-                       struct err *err)
+static int check_options(const struct run *run, const struct run_def *def, struct err *err)
 {
-    int r = read_options(run, bmr, &def->options, err);
-    if (r == 0 && def->options.queue != NULL && run_naming(run, def) == POD_BY_IP) {
-        r = err_set(err, EINVAL,
-                    "spec.addressing: IP starts the servers first, and queue '%s' admits all pods "
-                    "of a trial together; write addressing: DNS, or scheduling.gang: None",
-                    def->options.queue);
+    if (def->options.queue != NULL && run_naming(run, def) == POD_BY_IP) {
+        return err_set(err, EINVAL,
+                       "spec.addressing: IP starts the servers first, and queue '%s' admits all "
+                       "pods of a trial together; write addressing: DNS, or scheduling.gang: None",
+                       def->options.queue);
     }
     const struct system *job = vec_find(&def->spec->systems, it, it->job != NULL);
-    if (r == 0 && def->options.trials > 1 && job != NULL) {
-        r = err_set(
-            err, EINVAL,
-            "parallelism.trials: system '%s' is a job object, and those are measured one at "
-            "a time; remove parallelism",
-            job->name);
+    if (def->options.trials > 1 && job != NULL) {
+        return err_set(err, EINVAL,
+                       "parallelism.trials: system '%s' is a job object, and those are measured "
+                       "one at a time; remove parallelism",
+                       job->name);
     }
-    return r;
+    return 0;
 }
 
 /* Reads what the object and its Benchmark define. The templates are checked once the object holds
  * what runs. */
 static void define(struct run *run, const json_t *bmr)
 {
-    struct spec *spec;
+    const struct run_def_params params = {
+        .name = run->name, .uid = run->uid, .created_unix_ms = clock_steady_unix_ms()};
+    struct run_def *def = NULL;
     struct err why;
-    int r = bmr_load_spec(bmr, run->at.reading.benchmark, &spec, &why);
+    int r =
+        bmr_load_run(bmr, run->at.reading.benchmark, run->env->options.queue, &params, &def, &why);
     if (r == -ENOENT) { /* the object has lost its copy: etcd was restored */
         retry_later(run);
         return;
     }
-    if (r < 0) {
-        run_refuse(run, "InvalidDefinition", why.msg);
-        return;
+    if (r == 0) {
+        fix_addressing(run, def->spec);
+        r = check_options(run, def, &why);
     }
-    struct run_def *def = NULL;
-    r = freeze(run, spec, &def, &why);
-    r = r < 0 ? r : set_options(run, bmr, def, &why);
     if (r < 0) {
         run_refuse(run, "InvalidDefinition", why.msg);
         run_def_free(def);

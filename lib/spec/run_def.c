@@ -98,8 +98,8 @@ char *run_def_text(const struct run_def *def)
     return json_dumps(document, JSON_COMPACT);
 }
 
-int run_def_load(const char *text, const struct run_def_params *params, struct run_def **ret,
-                 struct diags *diags)
+int run_def_load(const char *text, const struct spec_overrides *overrides,
+                 const struct run_def_params *params, struct run_def **ret, struct diags *diags)
 {
     struct node *root;
     struct run_options options;
@@ -113,7 +113,7 @@ int run_def_load(const char *text, const struct run_def_params *params, struct r
         return r;
     }
     tree_remove(root, "run");
-    r = spec_load_tree(root, NULL, &spec, diags);
+    r = spec_load_tree(root, overrides, &spec, diags);
     r = r < 0 ? r : run_def_new(spec, params, ret, diags);
     if (r < 0) {
         run_options_done(&options);

@@ -8,6 +8,8 @@
 #include "spec/run_options.h"
 #include "spec/spec.h"
 
+struct spec_overrides; /* spec/spec_load.h */
+
 struct slot { /* one trial to run */
     uint32_t point, trial;
 };
@@ -38,9 +40,9 @@ void run_def_free(struct run_def *def);
 /* The definition and, under the key `run`, the options of the run: all that run_def_load needs to
  * make the same run again. Owned. */
 char *run_def_text(const struct run_def *def);
-/* Reads and checks what run_def_text wrote. -EINVAL with diagnostics. */
-int run_def_load(const char *text, const struct run_def_params *params, struct run_def **ret,
-                 struct diags *diags);
+/* Reads and checks such a text; `overrides` as for spec_load. -EINVAL with diagnostics. */
+int run_def_load(const char *text, const struct spec_overrides *overrides,
+                 const struct run_def_params *params, struct run_def **ret, struct diags *diags);
 static inline void run_def_freep(struct run_def **def)
 {
     run_def_free(*def);

@@ -32,15 +32,10 @@ void run_options_check_form(struct node *document, const char *key, struct diags
     }
 }
 
-static bool is_true(const struct place *map, const char *key)
-{
-    const struct node *node = tree_get(map->node, key);
-    return node != NULL && node->kind == NODE_BOOL && node->b;
-}
-
 static void check_rules(const struct run_options *o, const struct place *scheduling,
                         struct diags *diags)
 {
+    const struct node *exclusive = tree_get(scheduling->node, "exclusiveNodes");
     const char *gang = place_text(scheduling, "gang");
     if (str_eq_or_null(gang, "None") && o->queue != NULL) {
         reader_complain(diags, scheduling, "remove queueName or gang", "gang None has no queue");
@@ -52,8 +47,7 @@ static void check_rules(const struct run_options *o, const struct place *schedul
                         "write queueName, or priorityClassName into the templates",
                         "priorityClass is that of a queue");
     }
-    if (o->trials > 1 && tree_get(scheduling->node, "exclusiveNodes") != NULL &&
-        !is_true(scheduling, "exclusiveNodes")) {
+    if (o->trials > 1 && exclusive != NULL && !exclusive->b) {
         reader_complain(diags, scheduling, "remove exclusiveNodes: false",
                         "with parallelism.trials above 1 each trial has nodes of its own");
     }
@@ -75,18 +69,19 @@ int run_options_read(struct node *document, const char *key, struct run_options 
         .trials = (uint32_t)place_int(&parallelism, "trials", 0),
         .document = run.node == NULL ? NULL : tree_to_json(run.node),
     };
-    o.exclusive_nodes = o.trials > 1 || is_true(&scheduling, "exclusiveNodes");
+    const struct place exclusive = place_get(&scheduling, "exclusiveNodes");
+    o.exclusive_nodes = o.trials > 1 || (place_is_good(&exclusive) && exclusive.node->b);
     if (found.list.len == 0) {
         check_rules(&o, &scheduling, &found);
     }
-    const bool is_wrong = found.list.len > 0;
+    const int r = found.list.len > 0 ? -EINVAL : 0;
     diags_move(diags, &found);
-    if (is_wrong) {
+    if (r == 0) {
+        *ret = o;
+    } else {
         run_options_done(&o);
-        return -EINVAL;
     }
-    *ret = o;
-    return 0;
+    return r;
 }
 
 uint32_t run_options_lanes(const struct run_options *o)

@@ -41,19 +41,11 @@ const struct node *schema_log_rule(void)
     return keep(&kept, parse, "log_rule");
 }
 
-static struct node *parse_run(const char *name)
-{
-    struct node *kinds = parse(name);
-    struct node *run = tree_copy(
-        tree_at(kinds, "items[1].spec.versions[0].schema.openAPIV3Schema.properties.spec"));
-    tree_free(kinds);
-    return run;
-}
-
 const struct node *schema_run(void)
 {
     static struct kept kept;
-    return keep(&kept, parse_run, "kinds");
+    return tree_at(keep(&kept, parse, "kinds"),
+                   "items[1].spec.versions[0].schema.openAPIV3Schema.properties.spec");
 }
 
 /* "definition", or "definition.properties.local": a part of it. */

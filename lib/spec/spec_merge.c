@@ -240,19 +240,6 @@ static void apply_set(struct node *root, const char *set, struct diags *diags)
     tree_set_take(grid, name, axis);
 }
 
-/* Maps merge; what is no map where one should be is left alone, and noted when it is read. */
-static void merge_field(struct node *map, const struct node *over)
-{
-    if (over->kind != NODE_MAP) {
-        tree_set_take(map, over->key, tree_copy(over));
-        return;
-    }
-    struct node *into = tree_enter(map, over->key);
-    for (size_t i = 0; into->kind == NODE_MAP && i < over->n_children; i++) {
-        merge_field(into, over->children[i]);
-    }
-}
-
 /* The number of trials: an option's is so many, no more. The default is frozen with the run: read
  * again, the definition alone would have the other one. */
 static void merge_repeats(struct node *spec, const struct spec_overrides *overrides)
@@ -266,7 +253,7 @@ static void merge_repeats(struct node *spec, const struct spec_overrides *overri
         struct node *node = repeats->kind != NODE_MAP ? NULL : tree_new(NODE_INT);
         if (node != NULL) {
             node->i = overrides->default_repeats;
-            node->origin = xstrdup("default of --local");
+            node->origin = xasprintf("default of --local %lld", (long long)node->i);
             tree_set_take(repeats, "min", node);
         }
     }
@@ -287,7 +274,10 @@ void spec_merge_options(struct node *root, const struct spec_overrides *override
         return; /* noted when it is read */
     }
     for (size_t i = 0; overrides->fields != NULL && i < overrides->fields->n_children; i++) {
-        merge_field(spec, overrides->fields->children[i]);
+        const struct node *field = overrides->fields->children[i];
+        if (tree_enter(spec, field->key)->kind == NODE_MAP) {
+            merge_take(spec, field->key, tree_copy(field));
+        }
     }
     merge_repeats(spec, overrides);
 }

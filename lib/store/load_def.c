@@ -21,7 +21,7 @@ int store_load_run_def(const struct run_row *row, struct run_def **ret, struct e
         .created_unix_ms = row->created_unix_ms,
         .cpus = row->cpus,
     };
-    const int r = run_def_load(row->definition_json, &params, ret, &diags);
+    const int r = run_def_load(row->definition_json, NULL, &params, ret, &diags);
     return r < 0 ? cannot_read(row, &diags, err) : r;
 }
 

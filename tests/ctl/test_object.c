@@ -53,9 +53,7 @@ TEST(test_status)
 TEST(test_a_run_carries_its_definition)
 {
     json_t *spec = parse("{\"definition\": {\"measure\": {\"steps\": 8}}}");
-    const struct object_run_params params = {
-        .name = "tiny-7k3fq", .benchmark = "tiny", .request = "r-1", .spec = spec};
-    json_t *run = object_make_run(&params);
+    json_t *run = object_make_run("tiny-7k3fq", "tiny", "r-1", spec);
     assert_true(json_equal(json_object_get(run, "spec"), spec));
     assert_true(object_is_of_request(run, "r-1"));
     assert_false(object_is_of_request(run, "r-2"));
