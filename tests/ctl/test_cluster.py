@@ -153,6 +153,7 @@ class Errors(ClusterCase):
             ("server broken", {"answers": [("GET", "/benchmarkruns", 500, "oops")]}, ["get"], 5, "HTTP 500"),
             ("wrong option", {}, ["run", "tiny", "--set", "pserver=1"], 2, "pserver"),
             ("wrong steps", {}, ["run", "tiny", "--steps", "0"], 2, "--steps '0'"),
+            ("wrong warm-up", {}, ["run", "tiny", "--warmup", "1000001"], 2, "--warmup '1000001': expected a whole number from 0 to 1000000"),
             ("too many lanes", {}, ["run", "tiny", "--parallel", "17"], 2, "--parallel '17'"),
             ("lanes on one machine", {}, ["run", "tiny", "--local", "--parallel", "2"], 2, "--parallel is for runs in a cluster"),
             ("resume", {}, ["run", "--resume", "x"], 2, "--resume is for local runs"),
@@ -190,14 +191,14 @@ class Running(RunCase):
     def test_a_benchmark_of_the_cluster(self):
         self.put_tiny()
         self.play(self.document)
-        done = self.ctl("run", "tiny", "--set", "pservers=1,2", "--steps", "5", "--repeats", "4", "--queue", "team",
+        done = self.ctl("run", "tiny", "--set", "pservers=1,2", "--warmup", "3", "--steps", "5", "--repeats", "4", "--queue", "team",
                         "--priority", "low", "-o", "json")
         (run,) = self.created()
         self.assertEqual({"definition", "scheduling"}, set(run["spec"]))
         self.assertEqual(run["spec"]["scheduling"], {"queueName": "team", "priorityClass": "low"})
         definition, written = run["spec"]["definition"], self.document["run"]["definition"]["spec"]
         self.assertEqual(definition["sweep"]["grid"], {**written["sweep"]["grid"], "pservers": [1, 2]})
-        self.assertEqual(definition["measure"], {**written["measure"], "steps": 5})
+        self.assertEqual(definition["measure"], {**written["measure"], "warmupSteps": 3, "steps": 5})
         self.assertEqual(definition["repeats"], {**written["repeats"], "min": 4})
         self.assertEqual(definition["systems"], written["systems"])
         self.assertEqual(run["metadata"]["labels"], {"benchd.io/benchmark": "tiny"})

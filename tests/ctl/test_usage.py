@@ -392,9 +392,9 @@ class Plan(cli.CliCase):
 
     def test_overrides_and_local(self):
         plan = json.loads(self.ctl("plan", "vgg16-pserver-sweep", "--local", "--set", "pservers=3", "--set",
-                                   "trainers=500", "--repeats", "4", "--steps", "7", "-o", "json").stdout)
+                                   "trainers=500", "--repeats", "4", "--steps", "7", "--warmup", "0", "-o", "json").stdout)
         self.assertEqual([p["parameters"]["trainers"] for p in plan["points"]], [500, 1])
-        self.assertEqual(plan["steps"], 7)
+        self.assertEqual((plan["warmupSteps"], plan["steps"]), (0, 7))
         self.assertEqual(len(plan["order"]), 8)
         self.assertTrue(plan["rehearsal"])
 
