@@ -155,6 +155,7 @@ class Errors(ClusterCase):
             ("wrong steps", {}, ["run", "tiny", "--steps", "0"], 2, "--steps '0'"),
             ("wrong warm-up", {}, ["run", "tiny", "--warmup", "1000001"], 2, "--warmup '1000001': expected a whole number from 0 to 1000000"),
             ("too many lanes", {}, ["run", "tiny", "--parallel", "17"], 2, "--parallel '17'"),
+            ("no wait at all", {}, ["run", "tiny", "--wait", "0"], 2, "--wait '0': expected a whole number from 1 to 31536000"),
             ("lanes on one machine", {}, ["run", "tiny", "--local", "--parallel", "2"], 2, "--parallel is for runs in a cluster"),
             ("resume", {}, ["run", "--resume", "x"], 2, "--resume is for local runs"),
             ("no context", {}, ["get", "--context", "nowhere"], 2, "nowhere"),
@@ -192,10 +193,10 @@ class Running(RunCase):
         self.put_tiny()
         self.play(self.document)
         done = self.ctl("run", "tiny", "--set", "pservers=1,2", "--warmup", "3", "--steps", "5", "--repeats", "4", "--queue", "team",
-                        "--priority", "low", "-o", "json")
+                        "--priority", "low", "--wait", "600", "-o", "json")
         (run,) = self.created()
         self.assertEqual({"definition", "scheduling"}, set(run["spec"]))
-        self.assertEqual(run["spec"]["scheduling"], {"queueName": "team", "priorityClass": "low"})
+        self.assertEqual(run["spec"]["scheduling"], {"queueName": "team", "priorityClass": "low", "waitSeconds": 600})
         definition, written = run["spec"]["definition"], self.document["run"]["definition"]["spec"]
         self.assertEqual(definition["sweep"]["grid"], {**written["sweep"]["grid"], "pservers": [1, 2]})
         self.assertEqual(definition["measure"], {**written["measure"], "warmupSteps": 3, "steps": 5})
