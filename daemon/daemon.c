@@ -266,7 +266,7 @@ static bool is_run_over(const void *ctx, const char *uid)
 static void look_at_workloads(struct daemon *d)
 {
     const struct run *active = run_queue_active(&d->queue);
-    if (active != NULL && active->def->scheduling.queue != NULL) {
+    if (active != NULL && active->def->options.queue != NULL) {
         watch_workloads(d); /* the queue may be that of an earlier benchd */
     }
     if (workload_watch_look(&d->workloads) && active != NULL) {

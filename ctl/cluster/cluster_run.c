@@ -1,15 +1,9 @@
-/* benchctl run NAME in a cluster: creates a BenchmarkRun that refers to a Benchmark or carries the
- * definition inline, follows it and prints its tables. See cluster_internal.h.
- *
- *   file                  --> checked, merged with the options --> spec.definition
- *   the cluster's         --> checked with the options         --> spec.benchmarkRef, overrides
- *   shipped               --> created in the cluster, then as the cluster's
- *   --systems             --> always inline: overrides cannot leave out systems */
+/* benchctl run NAME in a cluster: checks a definition with the options, creates a BenchmarkRun that
+ * carries what came of it, follows it and prints its tables. See cluster_internal.h. */
 #include <errno.h>
 #include <string.h>
 
 #include "base/buf.h"
-#include "base/clock.h"
 #include "base/mem.h"
 #include "ctl/cluster/cluster_internal.h"
 #include "ctl/definition/definition.h"
@@ -24,8 +18,7 @@
 /* What the command line names to be run. */
 struct source {
     struct definition_file file; /* its text; a Benchmark of the cluster as JSON */
-    bool is_reference;           /* to a Benchmark in the cluster */
-    bool is_builtin;             /* the Benchmark has to be created first */
+    bool is_of_cluster;          /* its profiles are merged already */
     struct profiles profiles;
     struct run_def *def; /* merged with the options and checked */
 };
@@ -37,9 +30,8 @@ static void source_done(struct source *s)
     run_def_free(s->def);
 }
 
-/* The cluster's Benchmark; *ret_found is not written if none exists. */
-static enum exit_code find_in_cluster(struct cluster *c, const char *name, struct source *s,
-                                      bool *ret_found)
+/* The cluster's Benchmark, if it exists. */
+static enum exit_code find_in_cluster(struct cluster *c, const char *name, struct source *s)
 {
     struct kube_request req;
     _cleanup_(cluster_answer_done) struct cluster_answer a = {0};
@@ -56,7 +48,7 @@ static enum exit_code find_in_cluster(struct cluster *c, const char *name, struc
         s->file.path = xasprintf("benchmark/%s", name);
         s->file.text = json_dumps(plain, JSON_INDENT(2));
         s->file.len = strlen(s->file.text);
-        s->is_reference = *ret_found = true;
+        s->is_of_cluster = true;
     }
     return r < 0 ? cluster_error(r, &err) : EXIT_OK;
 }
@@ -65,17 +57,15 @@ static enum exit_code find_source(struct cluster *c, struct source *s)
 {
     const struct cli *cli = c->backend.cli;
     const char *name = cli->args.n_words > 0 ? cli->args.words[0] : NULL;
-    const bool is_file = name == NULL || args_has(&cli->args, "file") || definition_is_file(name);
-    bool is_found = false;
-    if (!is_file) {
-        enum exit_code code = find_in_cluster(c, name, s, &is_found);
-        if (code != EXIT_OK || is_found) {
-            return code;
-        }
+    enum exit_code code = EXIT_OK;
+    if (name != NULL && !args_has(&cli->args, "file") && !definition_is_file(name)) {
+        code = find_in_cluster(c, name, s);
     }
-    enum exit_code code = definition_open(cli, &s->file);
-    s->is_reference = s->is_builtin = !is_file;
-    return code == EXIT_OK ? profiles_open(&s->profiles) : code;
+    if (code == EXIT_OK && !s->is_of_cluster) {
+        code = definition_open(cli, &s->file);
+        code = code == EXIT_OK ? profiles_open(&s->profiles) : code;
+    }
+    return code;
 }
 
 /* "run with --systems a,b, or with --local"; NULL: pods can run none. Owned. */
@@ -95,11 +85,8 @@ static char *systems_for_pods(const struct spec *spec)
 /* Checks everything before anything is created; errors have their place in the text. */
 static enum exit_code check_source(struct cluster *c, struct source *s)
 {
-    const struct definition_load_params params = {
-        .profiles = s->is_reference && !s->is_builtin ? NULL : &s->profiles,
-        .created_unix_ms = clock_unix_ms(),
-    };
-    enum exit_code code = definition_load(c->backend.cli, &s->file, &params, &s->def);
+    const struct profiles *profiles = s->is_of_cluster ? NULL : &s->profiles;
+    enum exit_code code = definition_load(c->backend.cli, &s->file, profiles, false, &s->def);
     if (code == EXIT_OK) {
         definition_note_missing(c->backend.cli, s->def);
     }
@@ -115,40 +102,6 @@ static enum exit_code check_source(struct cluster *c, struct source *s)
         code = cli_error(EXIT_USAGE, fix, "%s: %s", s->file.path, err.msg);
     }
     return code;
-}
-
-/* POST. -EEXIST: an object of this name exists already. */
-static int create(struct cluster *c, const struct kube_resource *res, const json_t *object,
-                  struct err *err)
-{
-    struct kube_request req;
-    json_auto_t *answer = NULL;
-    kube_request_create(res, c->ns, object, KUBE_WRITE, &req);
-    return cluster_get(c, &req, &answer, err);
-}
-
-static enum exit_code create_builtin(struct cluster *c, const struct source *s)
-{
-    struct spec *spec = NULL;
-    _cleanup_(diags_done) struct diags diags = {0};
-    struct err err = {0};
-    const struct spec_overrides as_written = {.profiles = &s->profiles, TEMPLATES_OF(&s->file)};
-    int r = spec_load(s->file.text, s->file.len, &as_written, &spec, &diags);
-    if (r < 0) { /* with the options it was valid */
-        (void)err_set(&err, EINVAL, "%s is invalid without these options; see benchctl validate %s",
-                      s->file.path, s->file.path);
-    } else {
-        r = create(c, &kube_benchmarks, spec->definition, &err);
-    }
-    spec_free(spec);
-    if (r < 0 && r != -EEXIST) { /* EEXIST: somebody else was faster */
-        return cluster_error(r, &err);
-    }
-    if (r >= 0) {
-        cli_note_prose(c->backend.cli, "benchmark/%s created in namespace '%s' from %s",
-                       s->def->spec->name, c->ns, s->file.path);
-    }
-    return EXIT_OK;
 }
 
 /* Returns 1 if the existing object is ours, created by a request whose answer was
@@ -171,45 +124,36 @@ static enum exit_code fail_unknown(const struct cluster *c, const char *name, in
                      "run/%s may have been created, but the answer was lost: %s", name, err->msg);
 }
 
-static json_t *make_overrides(const struct cli *cli, const struct run_def *def)
+/* What the options say, and the definition that was made with them. */
+static json_t *make_spec(const struct cli *cli, const struct run_def *def)
 {
-    int64_t steps = 0, repeats = 0; /* both were read before, without an error */
-    (void)definition_number(cli, "steps", 1000000, &steps);
-    (void)definition_number(cli, "repeats", 1000, &repeats);
-    size_t n = 0;
-    _cleanup_(freep) const char **sets = definition_sets(cli, &n);
-    return object_make_overrides(def->spec->definition, sets, n, steps, repeats);
+    _cleanup_(tree_freep) struct node *fields = NULL;
+    (void)definition_fields(cli, &fields); /* they were read before, without an error */
+    json_t *spec = tree_to_json(tree_get(fields, "spec"));
+    (void)json_object_set(spec, "definition", json_object_get(def->spec->definition, "spec"));
+    return spec;
 }
 
 /* Creates a BenchmarkRun under a new name, and tries another one if a run has it already. *ret_name
  * (owned) is also written if the run may exist although the answer was lost. */
 static enum exit_code create_run(struct cluster *c, const struct source *s, char **ret_name)
 {
-    const bool is_inline = !s->is_reference || args_has(&c->backend.cli->args, "systems");
-    json_auto_t *overrides = make_overrides(c->backend.cli, s->def);
+    json_auto_t *spec = make_spec(c->backend.cli, s->def);
     unsigned char random[21];
     char name[RUN_NAME_SIZE], request[RUN_UID_SIZE];
-    struct object_run_params params = {
-        .name = name,
-        .request = request,
-        .benchmark = s->def->spec->name,
-        .definition = is_inline ? s->def->spec->definition : NULL,
-        .overrides = overrides,
-        .queue = args_get(&c->backend.cli->args, "queue", NULL),
-        .priority_class = args_get(&c->backend.cli->args, "priority", NULL),
-    };
-    /* It was read before, without an error. */
-    (void)definition_number(c->backend.cli, "parallel", LANES_MAX, &params.parallel);
+    const char *benchmark = s->def->spec->name;
     struct err err = {0};
     int r, ours = 0;
     do {
         if ((r = run_random(random, sizeof(random), &err)) < 0) {
             break;
         }
-        run_name_make(params.benchmark, random, name);
+        run_name_make(benchmark, random, name);
         run_uid_make(random + 5, request);
-        json_auto_t *object = object_make_run(&params);
-        r = create(c, &kube_benchmark_runs, object, &err);
+        json_auto_t *object = object_make_run(name, benchmark, request, spec), *answer = NULL;
+        struct kube_request req;
+        kube_request_create(&kube_benchmark_runs, c->ns, object, KUBE_WRITE, &req);
+        r = cluster_get(c, &req, &answer, &err);
     } while (r == -EEXIST && (ours = is_ours(c, name, request, &err)) == 0);
     if (ours < 0 || r == -EIO || r == -ETIMEDOUT || r == -ECONNRESET) {
         *ret_name = xstrdup(name);
@@ -333,9 +277,6 @@ enum exit_code cluster_run(struct backend *b, char **ret_name)
     code = code == EXIT_OK ? find_source(c, &source) : code;
     code = code == EXIT_OK ? check_source(c, &source) : code;
     code = code == EXIT_OK ? cluster_find_benchd(c) : code;
-    if (code == EXIT_OK && source.is_builtin) {
-        code = create_builtin(c, &source);
-    }
     if (code == EXIT_OK) {
         code = create_run(c, &source, &name);
         opts.is_ours = true;

@@ -4,12 +4,14 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "ctl/cli/this_machine.h"
 #include "ctl/runs/run_name.h"
 #include "logparse/rule.h"
 #include "result/threshold.h"
+#include "spec/schemas.h"
 
 #define PLACEHOLDER_UID "00000000-0000-4000-8000-000000000000"
 
@@ -61,22 +63,58 @@ enum exit_code definition_open(const struct cli *cli, struct definition_file *re
     return r < 0 ? cli_error(EXIT_LOCAL_RESOURCE, NULL, "%s", err.msg) : EXIT_OK;
 }
 
-enum exit_code definition_number(const struct cli *cli, const char *option, int64_t max,
-                                 int64_t *ret)
+/* "a.b.c" in a tree of maps. */
+static void put_field(struct node *map, const char *path, struct node *value_take)
 {
-    *ret = 0;
-    return cli_take_number(cli, option, 1, max, ret);
+    _cleanup_(freep) char *copy = xstrdup(path);
+    char *rest = copy, *key = strsep(&rest, ".");
+    for (; rest != NULL; key = strsep(&rest, ".")) {
+        map = tree_enter(map, key);
+    }
+    tree_set_take(map, key, value_take);
 }
 
-const char **definition_sets(const struct cli *cli, size_t *ret_n)
+static enum exit_code take_field(const struct cli *cli, const struct arg_opt *opt, struct node *run)
 {
-    VEC(const char *) sets = {0};
-    const char *set;
-    for (size_t i = 0; (set = args_get_nth(&cli->args, "set", i)) != NULL; i++) {
-        *vec_push(&sets) = set;
+    const struct node *schema = schema_run_field(opt->field);
+    const char *text = args_get(&cli->args, opt->name, NULL);
+    if (text == NULL) {
+        return EXIT_OK;
     }
-    *ret_n = sets.len;
-    return sets.items;
+    if ((cli->is_local || cli->store != NULL) && !str_has_prefix(opt->field, "definition.")) {
+        return cli_error(EXIT_USAGE, "remove it, or run in a cluster",
+                         "--%s is for runs in a cluster", opt->name);
+    }
+    struct node *value = tree_new(NODE_STRING);
+    value->origin = xasprintf("--%s %s", opt->name, text);
+    value->s = xstrdup(text);
+    enum exit_code code = EXIT_OK;
+    if (str_eq(tree_get_text(schema, "type"), "integer")) {
+        free(value->s);
+        value->kind = NODE_INT;
+        code = cli_take_number(cli, opt->name, tree_get(schema, "minimum")->i,
+                               tree_get(schema, "maximum")->i, &value->i);
+    }
+    put_field(run, opt->field, value);
+    return code;
+}
+
+enum exit_code definition_fields(const struct cli *cli, struct node **ret)
+{
+    _cleanup_(tree_freep) struct node *root = tree_new(NODE_MAP);
+    struct node *run = tree_enter(root, "spec");
+    enum exit_code code = EXIT_OK;
+    for (size_t i = 0; code == EXIT_OK && i < cli->verb->n_opts; i++) {
+        const struct arg_opt *opt = &cli->verb->opts[i];
+        code = opt->field == NULL ? EXIT_OK : take_field(cli, opt, run);
+    }
+    _cleanup_(diags_done) struct diags diags = {0};
+    run_options_check_form(root, "spec", &diags);
+    if (code == EXIT_OK && diags.list.len > 0) {
+        code = cli_print_diags(&diags, NULL, NULL);
+    }
+    *ret = code == EXIT_OK ? take_ptr(root) : NULL;
+    return code;
 }
 
 void definition_note_missing(const struct cli *cli, const struct run_def *def)
@@ -99,8 +137,7 @@ void definition_note_missing(const struct cli *cli, const struct run_def *def)
     }
 }
 
-static int freeze(struct spec *spec_take, const struct definition_load_params *params,
-                  struct run_def **ret, struct diags *diags)
+static int freeze(struct spec *spec_take, bool is_local, struct run_def **ret, struct diags *diags)
 {
     char name[RUN_NAME_SIZE];
     run_name_make(spec_take->name, (const unsigned char[5]){0}, name);
@@ -108,52 +145,51 @@ static int freeze(struct spec *spec_take, const struct definition_load_params *p
     struct run_def_params p = {
         .name = name,
         .uid = PLACEHOLDER_UID,
-        .created_unix_ms = params->created_unix_ms,
-        .cpus = params->is_local ? host_cpus() : 0,
+        .created_unix_ms = clock_unix_ms(),
+        .cpus = is_local ? host_cpus() : 0,
     };
     return run_def_new(spec_take, &p, ret, diags);
 }
 
 enum exit_code definition_load(const struct cli *cli, const struct definition_file *file,
-                               const struct definition_load_params *params, struct run_def **ret)
+                               const struct profiles *profiles, bool is_local, struct run_def **ret)
 {
-    struct spec_overrides overrides = {.local = params->is_local,
-                                       .default_repeats =
-                                           params->is_local ? REPEATS_DEFAULT_LOCAL : 0,
+    struct spec_overrides overrides = {.local = is_local,
+                                       .default_repeats = is_local ? REPEATS_DEFAULT_LOCAL : 0,
                                        .systems = args_get(&cli->args, "systems", NULL),
-                                       .profiles = params->profiles,
+                                       .profiles = profiles,
                                        TEMPLATES_OF(file)};
-    enum exit_code code = definition_number(cli, "steps", 1000000, &overrides.steps);
-    code = code == EXIT_OK ? definition_number(cli, "repeats", 1000, &overrides.repeats) : code;
+    _cleanup_(tree_freep) struct node *fields = NULL;
+    const enum exit_code code = definition_fields(cli, &fields);
     if (code != EXIT_OK) {
         return code;
     }
-    _cleanup_(freep) const char **sets = definition_sets(cli, &overrides.n_sets);
-    if (params->n_sets > 0) {
-        sets = xreallocarray(sets, overrides.n_sets + params->n_sets, sizeof(*sets));
+    overrides.fields = tree_path(fields, "spec", "definition", NULL);
+    VEC(const char *) sets = {0};
+    const char *set;
+    for (size_t i = 0; (set = args_get_nth(&cli->args, "set", i)) != NULL; i++) {
+        *vec_push(&sets) = set;
     }
-    for (size_t i = 0; i < params->n_sets; i++) {
-        sets[overrides.n_sets++] = params->sets[i];
-    }
-    overrides.sets = sets;
-    overrides.is_as_written = !params->is_local && overrides.n_sets == 0;
+    overrides.sets = sets.items;
+    overrides.n_sets = sets.len;
+    overrides.is_as_written = !is_local && overrides.n_sets == 0;
     _cleanup_(diags_done) struct diags diags = {0};
     struct spec *spec = NULL;
     int r = spec_load(file->text, file->len, &overrides, &spec, &diags);
-    r = r < 0 ? r : freeze(spec, params, ret, &diags);
+    r = r < 0 ? r : freeze(spec, is_local, ret, &diags);
+    vec_done(&sets);
     if (r < 0) {
         (void)cli_print_diags(&diags, file->path, file->text);
     }
     return r < 0 ? EXIT_USAGE : EXIT_OK;
 }
 
-enum exit_code definition_load_named(const struct cli *cli,
-                                     const struct definition_load_params *params,
-                                     struct run_def **ret)
+enum exit_code definition_load_named(const struct cli *cli, const struct profiles *profiles,
+                                     bool is_local, struct run_def **ret)
 {
     _cleanup_(definition_file_done) struct definition_file file = {0};
     const enum exit_code code = definition_open(cli, &file);
-    return code == EXIT_OK ? definition_load(cli, &file, params, ret) : code;
+    return code == EXIT_OK ? definition_load(cli, &file, profiles, is_local, ret) : code;
 }
 
 struct run_def *definition_of_document(const json_t *document, const char *what,
@@ -162,12 +198,9 @@ struct run_def *definition_of_document(const json_t *document, const char *what,
 {
     _cleanup_(freep) char *text = json_dumps(document, JSON_COMPACT);
     _cleanup_(diags_done) struct diags diags = {0};
-    struct spec *spec = NULL;
     struct run_def *def = NULL;
     params.uid = PLACEHOLDER_UID;
-    int r = text == NULL ? -EINVAL : spec_load(text, strlen(text), overrides, &spec, &diags);
-    r = r < 0 ? r : run_def_new(spec, &params, &def, &diags);
-    if (r < 0) {
+    if (text == NULL || run_def_load(text, overrides, &params, &def, &diags) < 0) {
         (void)cli_print_diags(&diags, what, text); /* NULL says so too */
     }
     return def;

@@ -17,9 +17,11 @@
     {"file", 'f', "FILE", "Read the definition from this file (- for stdin)"},                     \
         {"systems", 0, "NAME,..", "Run only these systems of the definition"},                     \
         {"set", 0, "NAME=V1,V2", "Sweep these values; may be repeated"},                           \
-        {"steps", 0, "N", "Measured steps per trial"},                                             \
+        {"warmup", 0, "N", "Steps per trial before the measured ones",                             \
+         "definition.measure.warmupSteps"},                                                        \
+        {"steps", 0, "N", "Measured steps per trial", "definition.measure.steps"},                 \
     {                                                                                              \
-        "repeats", 0, "N", "Trials per point"                                                      \
+        "repeats", 0, "N", "Trials per point", "definition.repeats.min"                            \
     }
 
 /* Checks that the command line names exactly one definition. EXIT_OK, or prints the error. */
@@ -28,22 +30,20 @@ enum exit_code definition_named(const struct cli *cli);
 /* Reads the definition that the words or -f name. EXIT_OK, or prints the error. */
 enum exit_code definition_open(const struct cli *cli, struct definition_file *ret);
 
-struct definition_load_params {
-    const struct profiles *profiles; /* borrowed */
-    bool is_local;                   /* with its local block merged, on this machine */
-    int64_t created_unix_ms;
-    const char *const *sets; /* (n_sets) more of --set, borrowed */
-    size_t n_sets;
-};
+/* What the options of the verb say that are fields of a run (struct arg_opt): the document {spec},
+ * with `spec` as in a BenchmarkRun. Its types and bounds are those of the schema; the definition in
+ * it is checked when it is merged. *ret is owned. EXIT_OK, or prints the error. */
+enum exit_code definition_fields(const struct cli *cli, struct node **ret);
 
-/* Applies --set, --steps and --repeats, checks everything and prints every problem. */
+/* Applies --set and the fields, checks everything and prints every problem. `is_local`: with the
+ * local block merged, on this machine. */
 enum exit_code definition_load(const struct cli *cli, const struct definition_file *file,
-                               const struct definition_load_params *params, struct run_def **ret);
+                               const struct profiles *profiles, bool is_local,
+                               struct run_def **ret);
 
 /* The same, of the definition that the words or -f name. */
-enum exit_code definition_load_named(const struct cli *cli,
-                                     const struct definition_load_params *params,
-                                     struct run_def **ret);
+enum exit_code definition_load_named(const struct cli *cli, const struct profiles *profiles,
+                                     bool is_local, struct run_def **ret);
 /* A document that benchctl has made itself as a run with a placeholder for its uid; its name and
  * dates are those of `params`. NULL: it is wrong, as was printed with `what` for the file. */
 struct run_def *definition_of_document(const json_t *document, const char *what,
@@ -53,10 +53,3 @@ struct run_def *definition_of_document(const json_t *document, const char *what,
 /* Prints a note of the points without a baseline, and for each threshold that applies to no point:
  * options may have replaced the values of the file. */
 void definition_note_missing(const struct cli *cli, const struct run_def *def);
-
-/* The values of --set, borrowed; *ret_n of them. The array is the caller's. */
-const char **definition_sets(const struct cli *cli, size_t *ret_n);
-
-/* A number from an option, 0 if it was not given. */
-enum exit_code definition_number(const struct cli *cli, const char *option, int64_t max,
-                                 int64_t *ret);

@@ -4,7 +4,6 @@
 
 #include <jansson.h>
 
-#include "base/clock.h"
 #include "base/mem.h"
 #include "ctl/definition/definition.h"
 #include "ctl/local/drive.h"
@@ -38,7 +37,7 @@ enum exit_code local_run_put(struct store *s, const struct run_def *def, char **
         }
         run_name_make(def->spec->name, random, name);
         run_uid_make(random + 5, uid);
-        _cleanup_(freep) char *definition = json_dumps(def->spec->definition, JSON_COMPACT);
+        _cleanup_(freep) char *definition = run_def_text(def);
         if (definition == NULL) {
             r = err_set(err, EINVAL, "benchmark '%s': its definition is not JSON", def->spec->name);
             break;
@@ -86,9 +85,7 @@ static enum exit_code create(const struct cli *cli, const struct profiles *profi
 {
     _cleanup_(run_def_freep) struct run_def *def = NULL;
     _cleanup_(buf_done) struct buf warning = BUF_INIT;
-    const struct definition_load_params params = {
-        .profiles = profiles, .is_local = true, .created_unix_ms = clock_unix_ms()};
-    enum exit_code code = definition_load_named(cli, &params, &def);
+    enum exit_code code = definition_load_named(cli, profiles, true, &def);
     code = code == EXIT_OK ? profiles_check(profiles, def->spec) : code;
     code = code == EXIT_OK ? check_links(def) : code;
     code = code == EXIT_OK ? local_store_open(cli, true, ret_store) : code;

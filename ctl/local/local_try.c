@@ -410,8 +410,6 @@ static void done(struct local_try *try)
 static enum exit_code open_try(struct local_try *try)
 {
     struct run_opts opts;
-    const struct definition_load_params params = {
-        .profiles = &try->profiles, .is_local = true, .created_unix_ms = clock_unix_ms()};
     struct err err = {0};
     enum exit_code code = run_opts_take(try->cli, &opts);
     try->timeout_ms = opts.timeout_ms > 0 ? opts.timeout_ms : TRY_TIMEOUT_MS;
@@ -420,7 +418,8 @@ static enum exit_code open_try(struct local_try *try)
         code = cli_error(EXIT_LOCAL_RESOURCE, "set BENCHWORKER to its path", "%s", err.msg);
     }
     code = code == EXIT_OK ? definition_open(try->cli, &try->file) : code;
-    code = code == EXIT_OK ? definition_load(try->cli, &try->file, &params, &try->def) : code;
+    code = code == EXIT_OK ? definition_load(try->cli, &try->file, &try->profiles, true, &try->def)
+                           : code;
     code = code == EXIT_OK ? profiles_check(&try->profiles, try->def->spec) : code;
     if (code == EXIT_OK) {
         shell_vars_note(try->cli, try->def->spec);

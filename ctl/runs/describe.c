@@ -80,7 +80,7 @@ static void format_identity(const struct describe_params *p, struct buf *out)
         return;
     }
     _cleanup_(buf_done) struct buf scheduling = BUF_INIT;
-    scheduling_put(&p->run->result->def->scheduling, &scheduling);
+    run_options_put(&p->run->result->def->options, &scheduling);
     if (scheduling.len > 0) {
         line(p, out, "Scheduling:", "%s", buf_cstr(&scheduling));
     }

@@ -71,28 +71,12 @@ int object_read_row(const json_t *object, struct run_row *ret, struct err *err)
     return 0;
 }
 
-json_t *object_make_run(const struct object_run_params *p)
+json_t *object_make_run(const char *name, const char *benchmark, const char *request, json_t *spec)
 {
-    json_t *spec;
-    if (p->definition != NULL) {
-        spec = json_pack("{s:O}", "definition", json_object_get(p->definition, "spec"));
-    } else {
-        spec = json_pack("{s:{s:s}, s:O*}", "benchmarkRef", "name", p->benchmark, "overrides",
-                         json_object_size(p->overrides) > 0 ? p->overrides : NULL);
-    }
-    if (p->queue != NULL || p->priority_class != NULL) {
-        (void)json_object_set_new(
-            spec, "scheduling",
-            json_pack("{s:s*, s:s*}", "queueName", p->queue, "priorityClass", p->priority_class));
-    }
-    if (p->parallel > 0) {
-        (void)json_object_set_new(spec, "parallelism", /* fails without memory only */
-                                  json_pack("{s:I}", "trials", (json_int_t)p->parallel));
-    }
-    return json_pack("{s:s, s:s, s:{s:s, s:{s:s}, s:{s:s}}, s:o}", "apiVersion",
-                     "benchd.io/v1alpha1", "kind", "BenchmarkRun", "metadata", "name", p->name,
-                     "labels", "benchd.io/benchmark", p->benchmark, "annotations", REQUEST,
-                     p->request, "spec", spec);
+    return json_pack("{s:s, s:s, s:{s:s, s:{s:s}, s:{s:s}}, s:O}", "apiVersion",
+                     "benchd.io/v1alpha1", "kind", "BenchmarkRun", "metadata", "name", name,
+                     "labels", "benchd.io/benchmark", benchmark, "annotations", REQUEST, request,
+                     "spec", spec);
 }
 
 bool object_is_of_request(const json_t *object, const char *request)
@@ -100,36 +84,6 @@ bool object_is_of_request(const json_t *object, const char *request)
     const json_t *annotations = json_object_get(json_object_get(object, "metadata"), "annotations");
     const char *value = json_string_value(json_object_get(annotations, REQUEST));
     return value != NULL && str_eq(value, request);
-}
-
-json_t *object_make_overrides(const json_t *merged, const char *const *sets, size_t n_sets,
-                              int64_t steps, int64_t repeats)
-{
-    const json_t *spec = json_object_get(merged, "spec");
-    json_t *sweep = json_object_get(spec, "sweep");
-    const json_t *values = json_object_get(sweep, "grid");
-    json_t *overrides = json_object(), *grid = json_object();
-    for (size_t i = 0; i < n_sets; i++) {
-        _cleanup_(freep) char *name = xstrndup(sets[i], strcspn(sets[i], "="));
-        json_t *axis = json_object_get(values, name);
-        if (axis != NULL) {
-            (void)json_object_set(grid, name, axis); /* all of these grow in memory only */
-        }
-    }
-    if (json_object_size(grid) > 0) {
-        (void)json_object_set_new(overrides, "sweep", json_pack("{s:O}", "grid", grid));
-    } else if (n_sets > 0 && values == NULL) { /* of a list of points: those that are left */
-        (void)json_object_set(overrides, "sweep", sweep);
-    }
-    json_decref(grid);
-    const bool has_max = json_object_get(json_object_get(spec, "repeats"), "max") != NULL;
-    JSON_ADD(overrides,
-             {"measure", steps > 0 ? JSON_OBJECT_OF({"steps", json_integer(steps)}) : NULL},
-             {"repeats", repeats > 0 /* so many, no more */
-                             ? JSON_OBJECT_OF({"min", json_integer(repeats)},
-                                              {"max", has_max ? json_integer(repeats) : NULL})
-                             : NULL});
-    return overrides;
 }
 
 json_t *object_plain_benchmark(const json_t *object)

@@ -16,22 +16,11 @@ void object_read_status(const json_t *object, struct run_status *ret);
 /* A row for lists, owned, without the definition. -EPROTO: not a BenchmarkRun. */
 int object_read_row(const json_t *object, struct run_row *ret, struct err *err);
 
-struct object_run_params { /* borrowed */
-    const char *name, *benchmark;
-    const char
-        *request; /* a new uuid, which distinguishes our object from another of the same name */
-    const json_t *definition; /* the frozen document; its spec goes inline. NULL: by reference */
-    const json_t *overrides;  /* with a reference only; NULL or empty: none */
-    const char *queue, *priority_class; /* spec.scheduling; NULL: not said */
-    int64_t parallel;                   /* spec.parallelism.trials; 0 if it is not set */
-};
-json_t *object_make_run(const struct object_run_params *params);
+/* A new BenchmarkRun. `request` is a new uuid, which distinguishes our object from another of the
+ * same name. */
+json_t *object_make_run(const char *name, const char *benchmark, const char *request, json_t *spec);
 /* Was it made by the request with this id? */
 bool object_is_of_request(const json_t *object, const char *request);
 
-/* `overrides` for --set, --steps and --repeats (0: not given). The values come from `merged`, the
- * document that the same options made of the benchmark, so that they have its types. */
-json_t *object_make_overrides(const json_t *merged, const char *const *sets, size_t n_sets,
-                              int64_t steps, int64_t repeats);
 /* A Benchmark as its author wrote it: without what the API server adds. */
 json_t *object_plain_benchmark(const json_t *object);

@@ -17,15 +17,16 @@ enum exit_code run_opts_take(const struct cli *cli, struct run_opts *ret)
                          "--timeout '%s': expected a duration", timeout);
     }
     ret->resume = args_get(&cli->args, "resume", NULL);
-    static const char *const of_new_runs[] = {"file", "systems", "set", "steps", "repeats"};
-    size_t n = ret->resume == NULL ? 0 : COUNT_OF(of_new_runs);
-    for (size_t i = 0; i < n; i++) {
-        if (cli->args.n_words > 0 || args_has(&cli->args, of_new_runs[i])) {
-            return cli_error(
-                EXIT_USAGE, "benchctl run --resume RUN --local",
-                "--resume continues a run with its stored definition: it takes no NAME, -f, "
-                "--systems, --set, --steps or --repeats");
-        }
+    static const char *const of_new_runs[] = {"file", "systems", "set"};
+    const bool is_new =
+        cli->args.n_words > 0 ||
+        array_any(of_new_runs, COUNT_OF(of_new_runs), it, args_has(&cli->args, *it)) ||
+        array_any(cli->verb->opts, cli->verb->n_opts, it,
+                  it->field != NULL && args_has(&cli->args, it->name));
+    if (ret->resume != NULL && is_new) {
+        return cli_error(EXIT_USAGE, "benchctl run --resume RUN --local",
+                         "--resume continues a run with its stored definition: it takes no NAME, "
+                         "and no option that changes the definition");
     }
     return EXIT_OK;
 }

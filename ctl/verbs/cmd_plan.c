@@ -1,7 +1,6 @@
 /* benchctl plan NAME: prints every point and what it needs. */
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "ctl/definition/definition.h"
 #include "ctl/definition/preview.h"
 #include "ctl/definition/profiles.h"
@@ -52,9 +51,7 @@ static enum exit_code run(struct cli *cli)
     const char *queue = args_get(&cli->args, "queue", NULL);
     struct err err;
     enum exit_code code = profiles_open(&profiles);
-    const struct definition_load_params params = {
-        .profiles = &profiles, .is_local = is_local, .created_unix_ms = clock_unix_ms()};
-    code = code == EXIT_OK ? definition_load_named(cli, &params, &def) : code;
+    code = code == EXIT_OK ? definition_load_named(cli, &profiles, is_local, &def) : code;
     if (code == EXIT_OK && (queue != NULL || args_has(&cli->args, "cluster"))) {
         code = is_local || (queue != NULL && queue[0] == '\0')
                    ? cli_error(EXIT_USAGE, "write --cluster or --queue NAME, without --local",

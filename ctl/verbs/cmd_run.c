@@ -2,18 +2,18 @@
  * benchctl attach RUN: follows a run of the cluster that was started before. */
 #include <string.h>
 
-#include "core/phase.h"
 #include "ctl/definition/definition.h"
 #include "ctl/runs/show.h"
 #include "ctl/verbs/verbs.h"
+#include "doc/tree.h"
 
 /* Errors that need no answer from the cluster come first. */
 static enum exit_code check_line(const struct cli *cli)
 {
     const bool is_local = cli->is_local || cli->store != NULL;
     const char *url = args_get(&cli->args, "prometheus", NULL);
-    int64_t parallel = 0;
-    enum exit_code code = definition_number(cli, "parallel", LANES_MAX, &parallel);
+    _cleanup_(tree_freep) struct node *fields = NULL;
+    const enum exit_code code = definition_fields(cli, &fields);
     if (code != EXIT_OK) {
         return code;
     }
@@ -22,12 +22,6 @@ static enum exit_code check_line(const struct cli *cli)
                          is_local ? "for example --prometheus http://127.0.0.1:9090"
                                   : "start benchd with --prometheus; benchctl does not ask",
                          "--prometheus '%s': expected a URL, in a local run", url);
-    }
-    const bool is_of_cluster =
-        parallel > 0 || args_has(&cli->args, "queue") || args_has(&cli->args, "priority");
-    if (is_local && is_of_cluster) {
-        return cli_error(EXIT_USAGE, "remove it, or run in a cluster",
-                         "--queue, --priority and --parallel are for runs in a cluster");
     }
     if (!args_has(&cli->args, "resume")) {
         return definition_named(cli);
@@ -52,10 +46,15 @@ static enum exit_code run_run(struct cli *cli)
 static const struct arg_opt run_opts[] = {
     DEFINITION_OPTS,
     {"queue", 0, "QUEUE",
-     "LocalQueue of Kueue in which each trial waits for its place in the cluster"},
-    {"priority", 0, "CLASS", "WorkloadPriorityClass in that queue"},
+     "LocalQueue of Kueue in which each trial waits for its place in the cluster",
+     "scheduling.queueName"},
+    {"priority", 0, "CLASS", "WorkloadPriorityClass in that queue", "scheduling.priorityClass"},
+    {"wait", 0, "SECONDS",
+     "Fail a trial that waits longer for its queue or for nodes (default: benchd's, a day)",
+     "scheduling.waitSeconds"},
     {"parallel", 0, "N",
-     "Measure N trials at a time, each on nodes of its own (1 to 16, default 1)"},
+     "Measure N trials at a time, each on nodes of its own (1 to 16, default 1)",
+     "parallelism.trials"},
     {"resume", 0, "RUN", "Resume a local run that was cancelled or interrupted"},
     {"timeout", 0, "DURATION", "Cancel the run after this time, such as 10m (exit 8)"},
     {"prometheus", 0, "URL",
@@ -74,10 +73,10 @@ const struct verb verb_run = {
                 "  benchctl run -f my-sweep.yaml --store sqlite:results.db -o json > result.json\n"
                 "  benchctl run --resume 7k3fq --local\n",
     .details = "NAME is a file, or else a Benchmark in the cluster, or else a shipped\n"
-               "definition, which is then created in the cluster. In a cluster, Ctrl-C\n"
-               "detaches: the run continues, and benchctl attach follows it again. With --local\n"
-               "everything runs on this machine: Ctrl-C stops the processes and keeps what was\n"
-               "measured, and --resume continues from there.\n"
+               "definition. In a cluster, Ctrl-C detaches: the run continues, and benchctl\n"
+               "attach follows it again. With --local everything runs on this machine: Ctrl-C\n"
+               "stops the processes and keeps what was measured, and --resume continues from\n"
+               "there.\n"
                "\n"
                "Exit codes: 0 all trials succeeded, 1 trials failed, 2 invalid definition, 3 no\n"
                "such benchmark or CRDs not installed, 4 not authorised, 5 no cluster or no\n"

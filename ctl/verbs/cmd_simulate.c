@@ -5,7 +5,6 @@
 #include <inttypes.h>
 #include <math.h>
 
-#include "base/clock.h"
 #include "base/mem.h"
 #include "base/parse.h"
 #include "base/str.h"
@@ -44,12 +43,7 @@ static enum exit_code load(const struct cli *cli, struct run_def **ret)
     _cleanup_(profiles_done) struct profiles profiles = {0};
     enum exit_code code = profiles_open(&profiles);
     code = code == EXIT_OK ? definition_open(cli, &file) : code;
-    const struct definition_load_params params = {
-        .profiles = &profiles,
-        .is_local = cli->is_local,
-        .created_unix_ms = clock_unix_ms(),
-    };
-    return code == EXIT_OK ? definition_load(cli, &file, &params, ret) : code;
+    return code == EXIT_OK ? definition_load(cli, &file, &profiles, cli->is_local, ret) : code;
 }
 
 /* ---- options ---- */

@@ -55,16 +55,14 @@ static enum exit_code validate(const struct cli *cli, const struct profiles *pro
 {
     _cleanup_(run_def_freep) struct run_def *def = NULL, *local = NULL;
     _cleanup_(buf_done) struct buf out = BUF_INIT;
-    struct definition_load_params params = {.profiles = profiles};
-    enum exit_code code = definition_load(cli, file, &params, &def);
+    enum exit_code code = definition_load(cli, file, profiles, false, &def);
     if (code != EXIT_OK) {
         return code; /* merged with the local block, every error would be reported twice */
     }
     buf_printf(&out, "%s: benchmark/%s is valid (", file->path, def->spec->name);
     count(def, &out);
     if (json_object_get(json_object_get(def->spec->definition, "spec"), "local") != NULL) {
-        params.is_local = true;
-        code = definition_load(cli, file, &params, &local);
+        code = definition_load(cli, file, profiles, true, &local);
         if (code != EXIT_OK) {
             (void)fprintf(stderr,
                           "%s: these errors appear with its local block merged, as with --local\n",

@@ -8,10 +8,9 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "core/json_field.h"
 #include "decide/policy_wait.h"
 #include "spec/spec_load.h"
-
-#define FLAGS (JSON_DECODE_ANY | JSON_ALLOW_NUL) /* of a Benchmark: users write anything */
 
 static void set(json_t *object, const char *key, json_t *value_take)
 {
@@ -20,7 +19,7 @@ static void set(json_t *object, const char *key, json_t *value_take)
 
 /* ---- the definition ---- */
 
-/* The first problem as one line, and how many more there are. */
+/* The first problem as one line, with its field in the object, and how many more there are. */
 static int complain(const struct diags *diags, bool is_overridden, struct err *err)
 {
     const struct diag *first = diags->list.items;
@@ -28,22 +27,49 @@ static int complain(const struct diags *diags, bool is_overridden, struct err *e
     if (first == NULL) {
         return err_set(err, EINVAL, "the definition cannot be read");
     }
-    const char *path = first->path;
-    const bool is_ours = is_overridden && str_has_prefix(path, "spec.local");
+    const char *path = first->path, *head = "";
+    if (str_has_prefix(path, "run.")) {
+        head = "spec";
+        path += strlen("run");
+    } else if (is_overridden && str_has_prefix(path, "spec.local")) {
+        head = "spec.overrides";
+        path += strlen("spec.local");
+    }
     char more[48] = "";
     if (n > 1) {
         (void)snprintf(more, sizeof(more), " (and %zu more)", n - 1);
     }
-    return err_set(err, EINVAL, "%s%s: %s%s%s%s", is_ours ? "spec.overrides" : path,
-                   is_ours ? path + strlen("spec.local") : "", first->message,
+    return err_set(err, EINVAL, "%s%s: %s%s%s%s", head, path, first->message,
                    first->fix != NULL ? "; " : "", first->fix != NULL ? first->fix : "", more);
 }
 
-int bmr_load_spec(const json_t *bmr, const char *benchmark, struct spec **ret, struct err *err)
+/* The options of the run (spec/run_options.h): its spec without the fields that name the definition
+ * or stop the run. Owned; NULL if it has no option. */
+static json_t *options_of(const json_t *bmr, const char *queue)
+{
+    static const char *const others[] = {"benchmarkRef", "definition", "overrides", "cancel",
+                                         "suspend"};
+    const json_t *spec = json_object_get(bmr, "spec");
+    json_auto_t *options = json_is_object(spec) ? json_copy((json_t *)spec) : json_object();
+    for (size_t i = 0; i < COUNT_OF(others); i++) {
+        (void)json_object_del(options, others[i]); /* it may be absent */
+    }
+    const json_t *scheduling = json_object_get(options, "scheduling");
+    if (queue != NULL && json_object_get(scheduling, "queueName") == NULL &&
+        !str_eq(fact_text(scheduling, "gang"), "None")) {
+        json_t *copy = scheduling == NULL ? json_object() : json_copy((json_t *)scheduling);
+        set(copy, "queueName", json_string(queue)); /* not if it is no object: refused */
+        set(options, "scheduling", copy);
+    }
+    return json_object_size(options) == 0 ? NULL : json_incref(options);
+}
+
+int bmr_load_run(const json_t *bmr, const json_t *benchmark, const char *queue,
+                 const struct run_def_params *params, struct run_def **ret, struct err *err)
 {
     json_t *overrides = json_object_get(json_object_get(bmr, "spec"), "overrides");
     json_t *own = bmr_definition_of(bmr);
-    json_auto_t *spec = own != NULL ? json_incref(own) : json_loads(benchmark ?: "", FLAGS, NULL);
+    json_auto_t *spec = own != NULL ? json_incref(own) : json_copy((json_t *)benchmark);
     if (spec == NULL) {
         return err_set(err, ENOENT, "it has no definition of its own");
     }
@@ -51,24 +77,15 @@ int bmr_load_spec(const json_t *bmr, const char *benchmark, struct spec **ret, s
     if (is_overridden) { /* they have the fields of `local` and are merged by the same code */
         (void)json_object_set(spec, "local", overrides); /* fails if it is no object: refused */
     }
-    json_auto_t *document =
-        json_pack("{s:s, s:s, s:{s:s}, s:O}", "apiVersion", "benchd.io/v1alpha1", "kind",
-                  "Benchmark", "metadata", "name", bmr_definition_name(bmr), "spec", spec);
+    json_auto_t *document = json_pack(
+        "{s:s, s:s, s:{s:s}, s:O, s:o*}", "apiVersion", "benchd.io/v1alpha1", "kind", "Benchmark",
+        "metadata", "name", bmr_definition_name(bmr), "spec", spec, "run", options_of(bmr, queue));
     _cleanup_(freep) char *text = json_dumps(document, JSON_COMPACT);
     _cleanup_(diags_done) struct diags diags = {0};
     const bool is_new = json_object_get(json_object_get(bmr, "status"), "definition") == NULL;
-    const struct spec_overrides options = {.local = is_overridden, .is_new = is_new};
-    const int r = spec_load(text, strlen(text), &options, ret, &diags);
+    const struct spec_overrides how = {.local = is_overridden, .is_new = is_new};
+    const int r = run_def_load(text, &how, params, ret, &diags);
     return r < 0 ? complain(&diags, is_overridden, err) : 0;
-}
-
-char *bmr_scheduling(const json_t *bmr)
-{
-    const json_t *spec = json_object_get(bmr, "spec");
-    json_auto_t *all = json_object();
-    (void)json_object_update(all, json_object_get(spec, "scheduling")); /* they may be absent */
-    (void)json_object_update(all, json_object_get(spec, "parallelism"));
-    return json_object_size(all) == 0 ? NULL : json_dumps(all, JSON_COMPACT);
 }
 
 int bmr_definition(const struct spec *spec, json_t **ret, struct err *err)

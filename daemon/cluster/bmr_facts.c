@@ -125,7 +125,8 @@ static void read_object(struct bmr_facts *f, const json_t *bmr, struct fact_text
     f->is_frozen = json_object_get(status, "definition") != NULL;
     f->ttl_s = ttl_of(bmr_definition_of(bmr));
     const json_t *scheduling = json_object_get(spec, "scheduling");
-    f->wait_s = json_integer_value(json_object_get(scheduling, "waitSeconds"));
+    const json_t *wait = json_object_get(scheduling, "waitSeconds");
+    f->wait_s = wait == NULL ? 0 : json_integer_value(wait) ?: -1;
     f->has_queue = *fact_text(scheduling, "queueName") != '\0';
     /* What a settled object asked for has been done. */
     f->cancel = json_is_true(json_object_get(spec, "cancel")) && !f->is_settled;

@@ -54,7 +54,7 @@ struct bmr_facts {
     const char *definition_name; /* the benchmark's; of an inline one the label
                                   * benchd.io/benchmark, else the run's own */
     bool cancel, suspend;        /* false if it is settled */
-    int64_t wait_s;              /* scheduling.waitSeconds; 0: not said */
+    int64_t wait_s;              /* scheduling.waitSeconds; 0: not said; -1: no number above 0 */
     bool has_queue;              /* scheduling.queueName is there */
 
     /* status */

@@ -10,9 +10,11 @@
 #include "base/str.h"
 #include "daemon/cluster/template_check.h"
 #include "decide/policy_wait.h"
+#include "doc/tree.h"
 #include "base/rfc3339.h"
 #include "run/driver.h"
 #include "run/prometheus.h"
+#include "spec/schemas.h"
 
 bool run_is_final(const struct run *run)
 {
@@ -106,10 +108,11 @@ static void leave(struct run *run)
     case LIFE_READING:
         kube_call_cancel(run->at.reading.call);
         free(run->at.reading.object);
-        free(run->at.reading.benchmark);
+        json_decref(run->at.reading.benchmark);
         break;
     case LIFE_FREEZING:
-        kube_call_cancel(run->at.freezing);
+        kube_call_cancel(run->at.freezing.call);
+        run_def_free(run->at.freezing.def);
         break;
     case LIFE_CHECKING:
         template_check_free(run->at.checking.check);
@@ -173,16 +176,31 @@ struct run *run_new(const struct run_env *env, const struct bmr_facts *facts)
     return run;
 }
 
+/* It may be changed after the run was accepted, which is when the other options were checked. */
+static void take_wait(struct run *run, const struct bmr_facts *facts)
+{
+    const struct node *field = schema_run_field("scheduling.waitSeconds");
+    const int64_t max = tree_get(field, "maximum")->i;
+    if (facts->wait_s >= 0 && facts->wait_s <= max) {
+        run->asked.wait_s = facts->wait_s;
+    } else if (facts->generation != run->asked.generation) {
+        _cleanup_(freep) char *note = xasprintf(
+            "spec.scheduling.waitSeconds must be 1 to %lld; the run waits as long as before",
+            (long long)max);
+        run_emit(run, EVENT_WARNING, "InvalidWaitSeconds", note);
+    }
+}
+
 void run_update(struct run *run, const struct bmr_facts *facts)
 {
     struct run_publication *p = &run->publication;
     if (facts->generation != run->asked.generation) {
         run->parking.until_ns = 0;
     }
+    take_wait(run, facts);
     run->asked.generation = facts->generation;
     run->asked.cancel = facts->cancel;
     run->asked.suspend = facts->suspend;
-    run->asked.wait_s = facts->wait_s;
     run->asked.is_deleting = facts->is_deleting;
     run->asked.erase = facts->erase;
     if (facts->is_deleting && run_life_is_read(run->life)) { /* it may stay so for long */

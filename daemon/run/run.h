@@ -67,11 +67,14 @@ union run_at {
     int64_t retry_ns; /* WAITING: not tried before that; 0: at once */
     struct {
         struct kube_call *call;
-        char *object;           /* the answer, JSON, owned; NULL: not answered */
-        bool needs_benchmark;   /* the call is for it */
-        char *benchmark;        /* its spec, JSON, owned; NULL if the run needs none */
-    } reading;                  /* READING */
-    struct kube_call *freezing; /* FREEZING; NULL: answered */
+        char *object;         /* the answer, JSON, owned; NULL: not answered */
+        bool needs_benchmark; /* the call is for it */
+        json_t *benchmark;    /* its spec, owned; NULL if the run needs none */
+    } reading;                /* READING */
+    struct {
+        struct kube_call *call; /* NULL: answered */
+        struct run_def *def;    /* owned */
+    } freezing;                 /* FREEZING */
     struct {
         struct template_check *check; /* NULL: not sent yet */
         struct run_def *def;          /* owned */

@@ -127,7 +127,7 @@ static int free_name(struct run *run, struct err *err)
 static int put(struct run *run, const struct run_def *def, struct err *err)
 {
     struct store *store = run->env->store;
-    _cleanup_(freep) char *definition = store_definition_text(def);
+    _cleanup_(freep) char *definition = run_def_text(def);
     struct run_row row = {
         .uid = def->uid,
         .name = def->name,
@@ -150,12 +150,10 @@ static void on_definition_frozen(void *ctx, int r, const struct kube_response *r
 {
     (void)res;
     struct run *run = ctx;
-    run->at.freezing = NULL;
-    if (r == 0) {
-        run_enter(run, LIFE_ON_SET_BACK);
-    } else if (r == -EINVAL) {
+    run->at.freezing.call = NULL;
+    if (r == -EINVAL) {
         run_refuse(run, "DefinitionRefused", err->msg);
-    } else {
+    } else if (r < 0) {
         retry_later(run);
         log_event(LOG_LEVEL_WARN,
                   "the definition could not be written to the run's status, retrying", "run",
@@ -164,13 +162,15 @@ static void on_definition_frozen(void *ctx, int r, const struct kube_response *r
     run_wake(run);
 }
 
-/* Writes status.definition, once: from then on a change of the Benchmark has no effect. */
-static void freeze_definition(struct run *run, const struct spec *spec)
+/* Writes status.definition, once: from then on a change of the Benchmark has no effect. Takes
+ * `def`, which is what the store will have. */
+static void freeze_definition(struct run *run, struct run_def *def)
 {
     json_t *definition;
     struct err err;
-    if (bmr_definition(spec, &definition, &err) < 0) {
+    if (bmr_definition(def->spec, &definition, &err) < 0) {
         run_refuse(run, "DefinitionTooLarge", err.msg);
+        run_def_free(def);
         return;
     }
     json_auto_t *body =
@@ -179,7 +179,8 @@ static void freeze_definition(struct run *run, const struct spec *spec)
     kube_request_apply(&kube_benchmark_runs, run->env->ns, "status", "benchd-definition", body,
                        &req);
     run_enter(run, LIFE_ON_FREEZE_SENT);
-    run->at.freezing = kube_call(run->env->client, &req, NULL, on_definition_frozen, run);
+    run->at.freezing.def = def;
+    run->at.freezing.call = kube_call(run->env->client, &req, NULL, on_definition_frozen, run);
 }
 
 /* The next process may find other answers, while pods of the run are there. */
@@ -190,17 +191,6 @@ static void fix_addressing(const struct run *run, struct spec *spec)
         json_object_set_new(json_object_get(spec->definition, "spec"), "addressing",
                             json_string(addressing_names[spec->addressing]));
     }
-}
-
-static int freeze(const struct run *run, struct spec *spec_take, struct run_def **ret,
-                  struct err *err)
-{
-    _cleanup_(diags_done) struct diags diags = {0};
-    fix_addressing(run, spec_take);
-    const struct run_def_params params = {
-        .name = run->name, .uid = run->uid, .created_unix_ms = clock_steady_unix_ms()};
-    int r = run_def_new(spec_take, &params, ret, &diags);
-    return r < 0 ? err_set(err, EINVAL, "the definition has no points") : 0;
 }
 
 /* ---- templates ---- */
@@ -309,56 +299,48 @@ static void cancel_unaccepted(struct run *run)
 
 /* A queue gives the place of a whole attempt, and by IP its trainers are made only when its servers
  * run: they would hold the place of all. */
-static int set_scheduling(const struct run *run, const json_t *bmr, struct run_def *def,
-                          struct err *err)
+static int check_options(const struct run *run, const struct run_def *def, struct err *err)
 {
-    _cleanup_(freep) char *scheduling = bmr_scheduling(bmr);
-    int r = scheduling_read(scheduling, run->env->options.queue, &def->scheduling, err);
-    if (r == 0 && def->scheduling.queue != NULL && run_naming(run, def) == POD_BY_IP) {
-        r = err_set(err, EINVAL,
-                    "spec.addressing: IP starts the servers first, and queue '%s' admits all pods "
-                    "of a trial together; write addressing: DNS, or scheduling.gang: None",
-                    def->scheduling.queue);
+    if (def->options.queue != NULL && run_naming(run, def) == POD_BY_IP) {
+        return err_set(err, EINVAL,
+                       "spec.addressing: IP starts the servers first, and queue '%s' admits all "
+                       "pods of a trial together; write addressing: DNS, or scheduling.gang: None",
+                       def->options.queue);
     }
     const struct system *job = vec_find(&def->spec->systems, it, it->job != NULL);
-    if (r == 0 && def->scheduling.trials > 1 && job != NULL) {
-        r = err_set(
-            err, EINVAL,
-            "parallelism.trials: system '%s' is a job object, and those are measured one at "
-            "a time; remove parallelism",
-            job->name);
+    if (def->options.trials > 1 && job != NULL) {
+        return err_set(err, EINVAL,
+                       "parallelism.trials: system '%s' is a job object, and those are measured "
+                       "one at a time; remove parallelism",
+                       job->name);
     }
-    return r;
+    return 0;
 }
 
-/* What the object and its Benchmark define is checked, once the object holds what runs. */
+/* Reads what the object and its Benchmark define. The templates are checked once the object holds
+ * what runs. */
 static void define(struct run *run, const json_t *bmr)
 {
-    struct spec *spec;
+    const struct run_def_params params = {
+        .name = run->name, .uid = run->uid, .created_unix_ms = clock_steady_unix_ms()};
+    struct run_def *def = NULL;
     struct err why;
-    int r = bmr_load_spec(bmr, run->at.reading.benchmark, &spec, &why);
+    int r =
+        bmr_load_run(bmr, run->at.reading.benchmark, run->env->options.queue, &params, &def, &why);
     if (r == -ENOENT) { /* the object has lost its copy: etcd was restored */
         retry_later(run);
         return;
     }
-    if (r < 0) {
-        run_refuse(run, "InvalidDefinition", why.msg);
-        return;
+    if (r == 0) {
+        fix_addressing(run, def->spec);
+        r = check_options(run, def, &why);
     }
-    if (bmr_definition_of(bmr) == NULL) {
-        freeze_definition(run, spec);
-        spec_free(spec);
-        return;
-    }
-    struct run_def *def = NULL;
-    r = freeze(run, spec, &def, &why);
-    r = r < 0 ? r : set_scheduling(run, bmr, def, &why);
     if (r < 0) {
         run_refuse(run, "InvalidDefinition", why.msg);
         run_def_free(def);
         return;
     }
-    begin_check(run, def);
+    (bmr_definition_of(bmr) == NULL ? freeze_definition : begin_check)(run, def);
 }
 
 /* ---- reading ---- */
@@ -395,8 +377,7 @@ static void take_answer(struct run *run)
         retry_later(run);
     } else if (run->at.reading.needs_benchmark) {
         run->at.reading.needs_benchmark = false;
-        run->at.reading.benchmark =
-            json_dumps(json_object_get(object, "spec"), JSON_COMPACT | JSON_ENCODE_ANY);
+        run->at.reading.benchmark = json_incref(json_object_get(object, "spec"));
         read_object(run, &kube_benchmark_runs, run->name);
     } else if (str_eq(kube_json_metadata(object, "uid"), run->uid)) {
         define(run, object);
@@ -443,6 +424,7 @@ bool run_may_accept(const struct run *run)
     case LIFE_READING:
         return !run->asked.is_deleting && run->at.reading.object != NULL;
     case LIFE_FREEZING:
+        return !run->asked.is_deleting && run->at.freezing.call == NULL;
     case LIFE_ACCEPTED:
     case LIFE_DRIVEN:
     case LIFE_DONE:
@@ -475,6 +457,10 @@ int run_accept(struct run *run, const struct bmr_facts *facts, bool may_read, st
     run->verdict.ttl_s = facts->ttl_s; /* also of one that is never accepted */
     if (run->life == LIFE_READING) {
         take_answer(run);
+        return 0;
+    }
+    if (run->life == LIFE_FREEZING) {
+        begin_check(run, take_ptr(run->at.freezing.def));
         return 0;
     }
     const bool was_checking = run->life == LIFE_CHECKING;

@@ -61,7 +61,7 @@ static void on_record(void *ctx, const struct replica_id *id, const struct recor
         return;
     }
     run->advanced_unix_ms = clock_steady_unix_ms();
-    if (run->def->scheduling.trials > 1 && !attempt_id_eq(&id->attempt, &run->status.current)) {
+    if (run->def->options.trials > 1 && !attempt_id_eq(&id->attempt, &run->status.current)) {
         return; /* what is shown is the first lane's */
     }
     const struct record_step *step = &record->step;

@@ -2,9 +2,9 @@
  * run.h moves a run; the arrows below name the function that raises the event. What the object asks
  * for (cancel, suspend, deletion) is an input of those functions and not a state.
  *
- *   run_new  WAITING --begin_reading--> READING --begin_check--> CHECKING
- *             ^                          '--freeze_definition--> FREEZING
- *             '--retry_later, on_definition_frozen, accept_checked, run_update-- these three
+ *   run_new  WAITING --begin_reading--> READING --begin_check------------------> CHECKING
+ *             ^                          '--freeze_definition--> FREEZING --begin_check--'
+ *             '--retry_later, accept_checked, run_update-- these three
  *
  *   WAITING, CHECKING      --claim--> ACCEPTED
  *                          --claim--> WAITING if another process drives it
@@ -25,7 +25,7 @@
 enum run_life {
     LIFE_WAITING,  /* not accepted: run_accept tries again at each look */
     LIFE_READING,  /* the definition is being read from the API server */
-    LIFE_FREEZING, /* it is being written into the object's status, to be read from there */
+    LIFE_FREEZING, /* it is being written into the object's status */
     LIFE_CHECKING, /* the API server tries the templates */
     LIFE_ACCEPTED, /* stored and claimed by this process, not final, not driven */
     LIFE_DRIVEN,   /* a driver works on it */
@@ -40,7 +40,7 @@ enum run_life_event {
     LIFE_ON_READ_SENT,
     LIFE_ON_FREEZE_SENT,
     LIFE_ON_CHECK_SENT,
-    LIFE_ON_SET_BACK, /* to be read again: frozen now, an error, or being deleted */
+    LIFE_ON_SET_BACK, /* to be read again: an error, or being deleted */
     LIFE_ON_CLAIMED,
     LIFE_ON_FOUND_ENDED,
     LIFE_ON_HELD, /* by another process */

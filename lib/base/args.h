@@ -16,6 +16,7 @@ struct arg_opt {
     char short_name;        /* 0: none */
     const char *value_name; /* NULL: a flag */
     const char *help;
+    const char *field; /* what the value is a field of, for the program; NULL: of nothing */
 };
 
 struct arg_value {

@@ -12,7 +12,7 @@ bool compare_history_is_same(const struct result *base, const struct result *oth
 {
     if (other->simulated || spec_is_imported(other->def->spec) || other->phase != RUN_SUCCEEDED ||
         other->def->rehearsal != base->def->rehearsal ||
-        scheduling_lanes(&other->def->scheduling) != scheduling_lanes(&base->def->scheduling) ||
+        run_options_lanes(&other->def->options) != run_options_lanes(&base->def->options) ||
         !json_equal(other->def->spec->definition, base->def->spec->definition)) {
         return false;
     }

@@ -65,7 +65,7 @@ static void put_ways(const struct run_def *def, char ret[WAYS][LINK_TEXT_MAX])
 {
     text_put(ret[OF_COMPUTE], LINK_TEXT_MAX, "%s", compute_names[def->spec->workload.compute]);
     link_text(&def->spec->workload.link, ret[OF_LINK]);
-    text_put(ret[OF_LANES], LINK_TEXT_MAX, "%u", scheduling_lanes(&def->scheduling));
+    text_put(ret[OF_LANES], LINK_TEXT_MAX, "%u", run_options_lanes(&def->options));
     text_put(ret[OF_REHEARSAL], LINK_TEXT_MAX, "%s", def->rehearsal ? "true" : "false");
 }
 

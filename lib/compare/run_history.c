@@ -69,7 +69,7 @@ void run_history_add(struct run_history *h, const struct run_history_run *run)
     const double sum = sum_of_logs(h, run->result);
     const struct run_def *newest = h->newest->def;
     if (isnan(sum) || spec_is_imported(def->spec) != spec_is_imported(newest->spec) ||
-        scheduling_lanes(&def->scheduling) != scheduling_lanes(&newest->scheduling)) {
+        run_options_lanes(&def->options) != run_options_lanes(&newest->options)) {
         *vec_push(&h->skipped) = xstrdup(run->name);
         return;
     }

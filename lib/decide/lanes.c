@@ -92,7 +92,7 @@ void lanes_find_more(struct decision *d)
 
 void lanes_find(struct decision *d)
 {
-    while (d->lanes.len < scheduling_lanes(&d->def->scheduling)) {
+    while (d->lanes.len < run_options_lanes(&d->def->options)) {
         *vec_push(&d->lanes) = (struct lane){0};
     }
     vec_each (struct lane, l, &d->lanes) {

@@ -188,6 +188,12 @@ static bool check_int(struct diags *d, const struct place *place)
                             bound(place->schema, "maximum", INT64_MAX));
 }
 
+static bool check_flag(struct diags *d, const struct place *place)
+{
+    return place->node->kind == NODE_BOOL ||
+           complain_kind(d, place, "write true or false", "true or false");
+}
+
 static bool check_number(struct diags *d, const struct place *place)
 {
     const struct node *node = place->node;
@@ -377,11 +383,8 @@ bool schema_check_value(struct diags *d, const struct place *place)
     static const struct {
         const char *type;
         bool (*check)(struct diags *d, const struct place *place);
-    } types[] = {{"object", check_map},
-                 {"array", check_list},
-                 {"integer", check_int},
-                 {"number", check_number},
-                 {"string", check_text}};
+    } types[] = {{"object", check_map},  {"array", check_list},    {"boolean", check_flag},
+                 {"integer", check_int}, {"number", check_number}, {"string", check_text}};
     const char *type = tree_get_text(place->schema, "type");
     if (place->node->kind == NODE_NULL && is_set(place->schema, "nullable")) {
         return true;

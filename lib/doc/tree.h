@@ -51,6 +51,10 @@ int tree_parse(const char *text, size_t len, const struct tree_limits *limits, s
                struct diags *diags);
 struct node *tree_new(enum node_kind kind); /* empty, without a place */
 void tree_free(struct node *node);          /* NULL is fine */
+static inline void tree_freep(struct node **node)
+{
+    tree_free(*node);
+}
 struct node *tree_copy(const struct node *node);
 
 struct tree_size {

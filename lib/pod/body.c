@@ -320,7 +320,7 @@ static void add_affinity(json_t *spec, const char *kind, const char *topology_ke
 static void set_placement(const struct run_def *def, const struct attempt_id *id, json_t *labels,
                           json_t *spec)
 {
-    const struct scheduling *s = &def->scheduling;
+    const struct run_options *s = &def->options;
     if (s->topology_key != NULL) {
         json_t *selected = json_pack("{s:s}", POD_LABEL_RUN, def->name);
         set_attempt(id, selected);

@@ -98,13 +98,13 @@ static int set_template(const struct run_def *def, const struct replica_id *id, 
 }
 
 /* Kueue suspends the object until its queue has a place. */
-static void set_queue(const struct scheduling *scheduling, json_t *labels)
+static void set_queue(const struct run_options *options, json_t *labels)
 {
-    if (scheduling->queue != NULL && labels != NULL) {
-        set_text(labels, "kueue.x-k8s.io/queue-name", scheduling->queue);
+    if (options->queue != NULL && labels != NULL) {
+        set_text(labels, "kueue.x-k8s.io/queue-name", options->queue);
     }
-    if (scheduling->priority_class != NULL && labels != NULL) {
-        set_text(labels, "kueue.x-k8s.io/priority-class", scheduling->priority_class);
+    if (options->priority_class != NULL && labels != NULL) {
+        set_text(labels, "kueue.x-k8s.io/priority-class", options->priority_class);
     }
 }
 
@@ -134,7 +134,7 @@ int job_body(const struct run_def *def, const struct attempt_id *attempt, const 
         return err_wrap(err, r, "%s", job_kind(job));
     }
     set_metadata(def, attempt, name, object);
-    set_queue(&def->scheduling, json_pointer_enter(object, "/metadata/labels", NULL));
+    set_queue(&def->options, json_pointer_enter(object, "/metadata/labels", NULL));
     *ret = take_ptr(object);
     return 0;
 }

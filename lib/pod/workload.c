@@ -29,7 +29,7 @@ json_t *workload_body(const struct run_def *def, const struct attempt_id *id,
                       json_t *const pods[ROLE_COUNT], const uint32_t replicas[ROLE_COUNT],
                       int64_t priority)
 {
-    const struct scheduling *s = &def->scheduling;
+    const struct run_options *s = &def->options;
     _cleanup_(freep) char *name = pod_attempt_name(def, id);
     json_t *sets = json_array();
     for (enum role role = 0; role < ROLE_COUNT; role++) {

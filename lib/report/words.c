@@ -109,6 +109,6 @@ const char *mark_of(const struct result *r, int i)
 {
     static const char *const words[MARK_COUNT] = {"rehearsal", "simulated", "imported", "parallel"};
     const bool has[MARK_COUNT] = {r->def->rehearsal, r->simulated, spec_is_imported(r->def->spec),
-                                  scheduling_lanes(&r->def->scheduling) > 1};
+                                  run_options_lanes(&r->def->options) > 1};
     return has[i] ? words[i] : NULL;
 }

@@ -83,11 +83,11 @@ static void lint_rehearsal(struct result *r)
 
 static void lint_parallel(struct result *r)
 {
-    if (scheduling_lanes(&r->def->scheduling) > 1) {
+    if (run_options_lanes(&r->def->options) > 1) {
         warn(r, WARNING_PARALLEL,
              "parallel: up to %u trials ran at a time, on nodes of their own but with one network, "
              "and may have slowed each other; compare its numbers only with runs of as many",
-             r->def->scheduling.trials);
+             r->def->options.trials);
     }
 }
 

@@ -348,8 +348,7 @@ static json_t *frame_to_json(const struct result *r)
             {"cpus", def->cpus == 0 ? json_null() : json_integer(def->cpus)},
             {"rehearsal", json_boolean(def->rehearsal)}, {"simulated", json_boolean(r->simulated)},
             {"imported", json_boolean(spec_is_imported(def->spec))},
-            {"parallelTrials",
-             def->scheduling.trials > 1 ? json_integer(def->scheduling.trials) : NULL},
+            {"parallelTrials", def->options.trials > 1 ? json_integer(def->options.trials) : NULL},
             {"measure", measure}, {"hardware", hardware_to_json(r)}, {"nodes", nodes_to_json(r)}));
 }
 

@@ -1,13 +1,12 @@
 /* A frozen run, see run_def.h. */
 #include "spec/run_def.h"
 
-#include <errno.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "base/splitmix.h"
-#include "base/str.h"
-#include "core/json_field.h"
-#include "core/phase.h"
+#include "doc/tree.h"
+#include "spec/spec_load.h"
 
 /* ---- the order of trials ---- */
 
@@ -48,100 +47,6 @@ struct slot *order_slots(uint32_t n_points, uint32_t repeats, enum order_kind or
     return slots;
 }
 
-/* ---- scheduling ---- */
-
-void scheduling_done(struct scheduling *s)
-{
-    free(s->queue);
-    free(s->priority_class);
-    free(s->topology_key);
-    *s = (struct scheduling){0};
-}
-
-static char *text_of(const json_t *object, const char *key, const char *fallback)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-    return xstrdup_or_null(text != NULL ? text : fallback);
-}
-
-int scheduling_read(const char *json, const char *queue, struct scheduling *ret, struct err *err)
-{
-    json_auto_t *object = json == NULL ? NULL : json_loads(json, 0, NULL);
-    const json_t *exclusive = json_object_get(object, "exclusiveNodes");
-    const json_int_t trials = json_integer_value(json_object_get(object, "trials"));
-    const char *gang = fact_text(object, "gang");
-    const bool has_none = str_eq(gang, "None");
-    struct scheduling s = {
-        .queue = has_none ? NULL : text_of(object, "queueName", queue),
-        .priority_class = text_of(object, "priorityClass", NULL),
-        .topology_key = text_of(json_object_get(object, "topology"), "key", NULL),
-        .exclusive_nodes = json_is_true(exclusive) || trials > 1,
-        .trials = trials < 1 || trials > LANES_MAX ? 1 : (uint32_t)trials,
-    };
-    int r = 0;
-    if (has_none && json_object_get(object, "queueName") != NULL) {
-        r = err_set(err, EINVAL, "scheduling: gang None has no queue; remove queueName or gang");
-    } else if (str_eq(gang, "Kueue") && s.queue == NULL) {
-        r = err_set(err, EINVAL,
-                    "scheduling: gang Kueue needs a queue; write queueName, or start benchd with "
-                    "--queue");
-    } else if (s.priority_class != NULL && s.queue == NULL) {
-        r = err_set(err, EINVAL,
-                    "scheduling.priorityClass is that of a queue; write queueName, or "
-                    "priorityClassName into the templates");
-    }
-    if (r == 0 && trials > 1 && json_is_false(exclusive)) {
-        r = err_set(err, EINVAL,
-                    "scheduling: with parallelism.trials above 1 each trial has nodes of its own; "
-                    "remove exclusiveNodes: false");
-    }
-    if (r < 0) {
-        scheduling_done(&s);
-        return r;
-    }
-    *ret = s;
-    return 0;
-}
-
-uint32_t scheduling_lanes(const struct scheduling *s)
-{
-    return s->trials > 1 ? s->trials : 1;
-}
-
-json_t *scheduling_to_json(const struct scheduling *s)
-{
-    json_t *object = json_pack(
-        "{s:s*, s:s*, s:o*, s:o*, s:o*}", "queueName", s->queue, "priorityClass", s->priority_class,
-        "topology", s->topology_key == NULL ? NULL : json_pack("{s:s}", "key", s->topology_key),
-        "exclusiveNodes", s->exclusive_nodes ? json_true() : NULL, "trials",
-        s->trials > 1 ? json_integer(s->trials) : NULL);
-    if (json_object_size(object) == 0) {
-        json_decref(object);
-        return NULL;
-    }
-    return object;
-}
-
-static void put(struct buf *out, const char *what, const char *name)
-{
-    if (name != NULL) {
-        buf_printf(out, "%s%s '%s'", out->len == 0 ? "" : ", ", what, name);
-    }
-}
-
-void scheduling_put(const struct scheduling *s, struct buf *out)
-{
-    put(out, "queue", s->queue);
-    put(out, "priority class", s->priority_class);
-    put(out, "all pods of an attempt where nodes have one value of", s->topology_key);
-    if (s->exclusive_nodes) {
-        buf_printf(out, "%sexclusive nodes", out->len == 0 ? "" : ", ");
-    }
-    if (s->trials > 1) {
-        buf_printf(out, ", %u trials at a time", s->trials);
-    }
-}
-
 /* ---- a run ---- */
 
 int run_def_new(struct spec *spec_take, const struct run_def_params *params, struct run_def **ret,
@@ -180,10 +85,42 @@ void run_def_free(struct run_def *def)
     free(def->name);
     free(def->uid);
     spec_free(def->spec);
-    scheduling_done(&def->scheduling);
+    run_options_done(&def->options);
     matrix_done(&def->matrix);
     free(def->slots);
     free(def);
+}
+
+char *run_def_text(const struct run_def *def)
+{
+    json_auto_t *document = json_copy(def->spec->definition);
+    (void)json_object_set(document, "run", def->options.document); /* NULL is not set */
+    return json_dumps(document, JSON_COMPACT);
+}
+
+int run_def_load(const char *text, const struct spec_overrides *overrides,
+                 const struct run_def_params *params, struct run_def **ret, struct diags *diags)
+{
+    struct node *root;
+    struct run_options options;
+    struct spec *spec;
+    int r = tree_parse(text, strlen(text), &TREE_LIMITS_DEFAULT, &root, diags);
+    if (r < 0) {
+        return r;
+    }
+    if ((r = run_options_read(root, "run", &options, diags)) < 0) {
+        tree_free(root);
+        return r;
+    }
+    tree_remove(root, "run");
+    r = spec_load_tree(root, overrides, &spec, diags);
+    r = r < 0 ? r : run_def_new(spec, params, ret, diags);
+    if (r < 0) {
+        run_options_done(&options);
+        return r;
+    }
+    (*ret)->options = options;
+    return 0;
 }
 
 struct trial_terms run_def_terms(const struct run_def *def, uint32_t point)

@@ -5,30 +5,10 @@
 #include <stdint.h>
 
 #include "spec/matrix.h"
+#include "spec/run_options.h"
 #include "spec/spec.h"
 
-/* How the pods of a run get their nodes: spec.scheduling and spec.parallelism of a BenchmarkRun, as
- * they were when the run started; stored with the definition, which knows nothing of clusters.
- * waitSeconds is not here: it may be changed while the run waits. */
-struct scheduling {       /* texts are owned */
-    char *queue;          /* a LocalQueue of Kueue; NULL: the scheduler gets the pods */
-    char *priority_class; /* a WorkloadPriorityClass; NULL: none */
-    char *topology_key;   /* of nodes: one value for a whole attempt; NULL: any node */
-    bool exclusive_nodes; /* no pod of another attempt, of any run, on the nodes of an attempt */
-    uint32_t trials;      /* under way at a time, each in a lane of its own; 0: one */
-};
-void scheduling_done(struct scheduling *s);
-/* 1 or more. */
-uint32_t scheduling_lanes(const struct scheduling *s);
-
-/* `json`: the fields of both as text, NULL: absent. `queue`: of runs that name none; NULL: none.
- * -EINVAL: its fields contradict each other. The API server has checked them one by one. */
-int scheduling_read(const char *json, const char *queue, struct scheduling *ret, struct err *err);
-/* As it is read again, owned; NULL: there is nothing to say. */
-json_t *scheduling_to_json(const struct scheduling *s);
-/* "queue 'team-a', priority class 'low', one node label 'zone', exclusive nodes"; nothing, where
- * there is nothing to say. */
-void scheduling_put(const struct scheduling *s, struct buf *out);
+struct spec_overrides; /* spec/spec_load.h */
 
 struct slot { /* one trial to run */
     uint32_t point, trial;
@@ -40,8 +20,8 @@ struct run_def {
     int64_t created_unix_ms;
     int64_t cpus;   /* CPUs given to the run; 0: unknown (cluster) */
     bool rehearsal; /* some point needs more busy threads than `cpus`, or trainers are emulated */
-    struct spec *spec;            /* owned */
-    struct scheduling scheduling; /* owned; of a run in a cluster */
+    struct spec *spec;          /* owned */
+    struct run_options options; /* owned; of a run in a cluster */
     struct matrix matrix;
     struct slot *slots; /* order of trials, owned */
     uint32_t n_slots;
@@ -57,6 +37,12 @@ struct run_def_params {
 int run_def_new(struct spec *spec_take, const struct run_def_params *params, struct run_def **ret,
                 struct diags *diags);
 void run_def_free(struct run_def *def);
+/* The definition and, under the key `run`, the options of the run: all that run_def_load needs to
+ * make the same run again. Owned. */
+char *run_def_text(const struct run_def *def);
+/* Reads and checks such a text; `overrides` as for spec_load. -EINVAL with diagnostics. */
+int run_def_load(const char *text, const struct spec_overrides *overrides,
+                 const struct run_def_params *params, struct run_def **ret, struct diags *diags);
 static inline void run_def_freep(struct run_def **def)
 {
     run_def_free(*def);

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/mem.h"
 #include "doc/embedded.h"
 #include "doc/openapi.h"
 
@@ -21,11 +22,31 @@ const struct node *schema_definition(void)
     return schema_keep(&kept, parse, "definition");
 }
 
+const struct node *schema_run(void)
+{
+    static struct kept kept;
+    return tree_at(schema_keep(&kept, parse, "kinds"),
+                   "items[1].spec.versions[0].schema.openAPIV3Schema.properties.spec");
+}
+
 /* "definition", or "definition.properties.local": a part of it. */
 static const struct node *find(const char *name)
 {
     const size_t len = strlen("definition");
     return name[len] == '\0' ? schema_definition() : tree_at(schema_definition(), name + len + 1);
+}
+
+const struct node *schema_run_field(const char *path)
+{
+    const struct node *at = schema_run();
+    _cleanup_(freep) char *copy = xstrdup(path);
+    char *rest = copy;
+    for (const char *key; (key = strsep(&rest, ".")) != NULL;) {
+        at = schema_of_field(at, key);
+        const char *other = tree_get_text(at, "x-schema");
+        at = other == NULL ? at : find(other);
+    }
+    return at;
 }
 
 /* Each with its description alone. */

@@ -177,21 +177,25 @@ static struct spec *load_tree(struct node *root, const struct spec_overrides *ov
     return spec;
 }
 
-int spec_load(const char *text, size_t len, const struct spec_overrides *overrides,
-              struct spec **ret, struct diags *diags)
+int spec_load_tree(struct node *root_take, const struct spec_overrides *overrides,
+                   struct spec **ret, struct diags *diags)
 {
     static const struct spec_overrides none = {0};
     struct diags found = {0};
-    struct node *root;
-    struct spec *spec = NULL;
-    if (tree_parse(text, len, &TREE_LIMITS_DEFAULT, &root, &found) == 0) {
-        spec = load_tree(root, overrides == NULL ? &none : overrides, &found);
-        tree_free(root);
-    }
+    struct spec *spec = load_tree(root_take, overrides == NULL ? &none : overrides, &found);
+    tree_free(root_take);
     diags_move(diags, &found);
     if (spec == NULL) {
         return -EINVAL;
     }
     *ret = spec;
     return 0;
+}
+
+int spec_load(const char *text, size_t len, const struct spec_overrides *overrides,
+              struct spec **ret, struct diags *diags)
+{
+    struct node *root;
+    const int r = tree_parse(text, len, &TREE_LIMITS_DEFAULT, &root, diags);
+    return r < 0 ? r : spec_load_tree(root, overrides, ret, diags);
 }

@@ -17,6 +17,7 @@
 #include "doc/diag.h"
 #include "spec/spec.h"
 
+struct node;     /* doc/tree.h */
 struct profiles; /* spec/profile.h */
 struct trace;    /* spec/spec.h */
 
@@ -25,9 +26,9 @@ struct spec_overrides {
     bool local;              /* merge spec.local first */
     const char *const *sets; /* "name=v1,v2" */
     size_t n_sets;
-    const char *systems;     /* "a,b": only these; NULL: all */
-    int64_t steps, repeats;  /* 0: not given */
-    int64_t default_repeats; /* where the merged definition does not say; 0: the schema's */
+    const char *systems;       /* "a,b": only these; NULL: all */
+    const struct node *fields; /* of `spec`, each with its option as origin; NULL: none */
+    int64_t default_repeats;   /* where the merged definition does not say; 0: the schema's */
     /* The sweep is as its author wrote it, so a threshold or an exclusion that applies to no point
      * is an error. After an override, or in a frozen definition, it is skipped. */
     bool is_as_written;
@@ -48,6 +49,9 @@ struct spec_overrides {
  * found, `*ret` untouched. `overrides` may be NULL. */
 int spec_load(const char *text, size_t len, const struct spec_overrides *overrides,
               struct spec **ret, struct diags *diags);
+/* The same of a document that is parsed already. */
+int spec_load_tree(struct node *root_take, const struct spec_overrides *overrides,
+                   struct spec **ret, struct diags *diags);
 
 /* Reads what `benchworker bench -o trace` prints: `trace` as in the workload of a definition, and
  * the `batchSize` of its times (0: the text does not say). 0 and an owned trace, or -EINVAL with

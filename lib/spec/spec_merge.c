@@ -1,5 +1,5 @@
 /* What the mode and the command line put on top of a definition, as changes of its tree: the local
- * block, then --systems, --set, --steps, --repeats. See spec_internal.h.
+ * block, then --systems, --set, and the options that are fields. See spec_internal.h.
  *
  * Maps merge and lists replace. Another kind of sweep, dataset or exchange replaces; a grid merges
  * by name. --set keeps some of a list of points, or replaces the list if it gives every name of it.
@@ -201,25 +201,29 @@ static void apply_set(struct node *root, const char *set, struct diags *diags)
     tree_set_take(grid, name, axis);
 }
 
-static void set_number(struct node *root, const char *part, const char *field, int64_t number,
-                       const char *option)
+/* The number of trials: an option's is so many, no more. The default is frozen with the run: read
+ * again, the definition alone would have the other one. */
+static void merge_repeats(struct node *spec, const struct spec_overrides *overrides)
 {
-    struct node *spec = tree_get(root, "spec");
-    if (spec == NULL || spec->kind != NODE_MAP) {
-        return; /* noted when it is read */
-    }
-    struct node *map = tree_enter(spec, part);
-    if (map->kind == NODE_MAP) {
-        struct node *node = tree_new(NODE_INT);
-        node->i = number;
-        node->origin = xasprintf("%s %lld", option, (long long)number);
-        tree_set_take(map, field, node);
+    const struct node *given = tree_path(overrides->fields, "repeats", "min", NULL);
+    struct node *repeats = tree_get(spec, "repeats");
+    if (given != NULL && tree_get(repeats, "max") != NULL) {
+        tree_set_take(repeats, "max", tree_copy(given));
+    } else if (overrides->default_repeats != 0 && tree_get(repeats, "min") == NULL) {
+        repeats = tree_enter(spec, "repeats");
+        struct node *node = repeats->kind != NODE_MAP ? NULL : tree_new(NODE_INT);
+        if (node != NULL) {
+            node->i = overrides->default_repeats;
+            node->origin = xasprintf("default of --local %lld", (long long)node->i);
+            tree_set_take(repeats, "min", node);
+        }
     }
 }
 
 void spec_merge_options(struct node *root, const struct spec_overrides *overrides,
                         struct diags *diags)
 {
+    struct node *spec = tree_get(root, "spec");
     if (overrides->systems != NULL) {
         spec_keep_systems(root, overrides->systems, diags);
     }
@@ -227,17 +231,14 @@ void spec_merge_options(struct node *root, const struct spec_overrides *override
     for (size_t i = 0; i < overrides->n_sets; i++) {
         apply_set(root, overrides->sets[i], diags);
     }
-    if (overrides->steps != 0) {
-        set_number(root, "measure", "steps", overrides->steps, "--steps");
+    if (spec == NULL || spec->kind != NODE_MAP) {
+        return; /* noted when it is read */
     }
-    if (overrides->repeats != 0) {
-        set_number(root, "repeats", "min", overrides->repeats, "--repeats");
-        if (tree_path(root, "spec", "repeats", "max", NULL) != NULL) { /* so many, no more */
-            set_number(root, "repeats", "max", overrides->repeats, "--repeats");
+    for (size_t i = 0; overrides->fields != NULL && i < overrides->fields->n_children; i++) {
+        const struct node *field = overrides->fields->children[i];
+        if (tree_enter(spec, field->key)->kind == NODE_MAP) {
+            merge_take(spec, field->key, tree_copy(field));
         }
-    } else if (overrides->default_repeats != 0 &&
-               tree_path(root, "spec", "repeats", "min", NULL) == NULL) {
-        /* Frozen with the run: read again, the definition alone would have the other default. */
-        set_number(root, "repeats", "min", overrides->default_repeats, "default of --local");
     }
+    merge_repeats(spec, overrides);
 }

@@ -17,7 +17,7 @@
 /* A run as stored: what was frozen, and its status as last written. All strings owned. */
 struct run_row {
     char *uid, *name, *benchmark;
-    char *definition_json; /* spec->definition as text, in a cluster with its scheduling */
+    char *definition_json; /* run_def_text() */
     char *object_ns; /* namespace of the object that it belongs to; NULL: none, or it expired */
     int64_t created_unix_ms;
     int64_t cpus;
@@ -235,7 +235,5 @@ int store_make_folder(const char *url, struct err *err);
 
 /* --- load_def.c --- */
 
-/* row->definition_json of a run: the definition, with its scheduling. Owned. */
-char *store_definition_text(const struct run_def *def);
 /* The run as it was frozen: reads row->definition_json back. */
 int store_load_run_def(const struct run_row *row, struct run_def **ret, struct err *err);

@@ -153,8 +153,10 @@ class Errors(ClusterCase):
             ("server broken", {"answers": [("GET", "/benchmarkruns", 500, "oops")]}, ["get"], 5, "HTTP 500"),
             ("wrong option", {}, ["run", "tiny", "--set", "pserver=1"], 2, "pserver"),
             ("wrong steps", {}, ["run", "tiny", "--steps", "0"], 2, "--steps '0'"),
+            ("wrong warm-up", {}, ["run", "tiny", "--warmup", "1000001"], 2, "--warmup '1000001': expected a whole number from 0 to 1000000"),
             ("too many lanes", {}, ["run", "tiny", "--parallel", "17"], 2, "--parallel '17'"),
-            ("lanes on one machine", {}, ["run", "tiny", "--local", "--parallel", "2"], 2, "--queue, --priority and --parallel are for runs in a cluster"),
+            ("no wait at all", {}, ["run", "tiny", "--wait", "0"], 2, "--wait '0': expected a whole number from 1 to 31536000"),
+            ("lanes on one machine", {}, ["run", "tiny", "--local", "--parallel", "2"], 2, "--parallel is for runs in a cluster"),
             ("resume", {}, ["run", "--resume", "x"], 2, "--resume is for local runs"),
             ("no context", {}, ["get", "--context", "nowhere"], 2, "nowhere"),
             ("no kubeconfig", {}, ["get", "--kubeconfig", "/no/such/file"], 2, "/no/such/file"),
@@ -190,12 +192,17 @@ class Running(RunCase):
     def test_a_benchmark_of_the_cluster(self):
         self.put_tiny()
         self.play(self.document)
-        done = self.ctl("run", "tiny", "--set", "pservers=1,2", "--steps", "5", "--repeats", "4", "--queue", "team",
-                        "--priority", "low", "-o", "json")
+        done = self.ctl("run", "tiny", "--set", "pservers=1,2", "--warmup", "3", "--steps", "5", "--repeats", "4", "--queue", "team",
+                        "--priority", "low", "--wait", "600", "-o", "json")
         (run,) = self.created()
-        self.assertEqual(run["spec"], {"benchmarkRef": {"name": "tiny"}, "scheduling": {
-            "queueName": "team", "priorityClass": "low"}, "overrides": {
-            "sweep": {"grid": {"pservers": [1, 2]}}, "measure": {"steps": 5}, "repeats": {"min": 4}}})
+        self.assertEqual({"definition", "scheduling"}, set(run["spec"]))
+        self.assertEqual(run["spec"]["scheduling"], {"queueName": "team", "priorityClass": "low", "waitSeconds": 600})
+        definition, written = run["spec"]["definition"], self.document["run"]["definition"]["spec"]
+        self.assertEqual(definition["sweep"]["grid"], {**written["sweep"]["grid"], "pservers": [1, 2]})
+        self.assertEqual(definition["measure"], {**written["measure"], "warmupSteps": 3, "steps": 5})
+        self.assertEqual(definition["repeats"], {**written["repeats"], "min": 4})
+        self.assertEqual(definition["systems"], written["systems"])
+        self.assertEqual(run["metadata"]["labels"], {"benchd.io/benchmark": "tiny"})
         self.assertRegex(run["metadata"]["name"], r"^tiny-[a-z0-9]{5}$")
         result = json.loads(done.stdout)
         self.assertEqual((result["phase"], result["run"]), ("Succeeded", run["metadata"]["name"]))
@@ -217,27 +224,18 @@ class Running(RunCase):
         self.assertEqual(done.stderr.count("outcome=Succeeded"), len(self.document["attempts"]))
         self.assertIn("phase=Succeeded", self.told(done)[-1])
 
-    def test_a_shipped_one_is_made_first(self):
-        self.play(self.document)
-        done = self.ctl("run", "vgg16-pserver-sweep", "-q")
-        self.assertEqual(done.stderr, "")
-        posts = self.sent("POST", "/benchmarks?")
-        self.assertEqual([body["metadata"]["name"] for _, body in posts], ["vgg16-pserver-sweep"])
-        self.assertIn("local", posts[0][1]["spec"])
-        self.assertEqual(self.created()[0]["spec"], {"benchmarkRef": {"name": "vgg16-pserver-sweep"}})
-
     def test_a_shipped_one_is_whole(self):
-        """The cluster has neither its templates nor the profiles of its systems."""
+        """The cluster has neither its templates nor the profiles of its systems, and gets no Benchmark of it."""
         self.play(self.document)
-        self.ctl("run", "vgg16-systems", "--set", "trainers=20", "--set", "pservers=20", "-q")
-        spec = self.sent("POST", "/benchmarks?")[0][1]["spec"]
+        self.assertEqual(self.ctl("run", "vgg16-systems", "--set", "trainers=20", "--set", "pservers=20", "-q").stderr, "")
+        spec = self.created()[0]["spec"]["definition"]
         self.assertIn("MASTER_ADDR", [v["name"] for v in spec["systems"][1]["rendezvous"]])
         self.assertEqual({"replicas", "template"}, {key for role in spec["roles"].values() for key in role})
-        self.assertEqual(12, len(spec["sweep"]["points"]))
-        self.assertEqual({"sweep": {"points": [{"pservers": 20, "trainers": 20, "batch_size": 128}]}}, self.created()[0]["spec"]["overrides"])
+        self.assertEqual({"points": [{"pservers": 20, "trainers": 20, "batch_size": 128}]}, spec["sweep"])
         self.ctl("run", "vgg16-systems", "--set", "trainers=2", "--set", "pservers=1", "--set", "batch_size=4", "--set", "cpu=600m", "-q")
         grid = {"trainers": [2], "pservers": [1], "batch_size": [4], "cpu": ["600m"]}
-        self.assertEqual({"sweep": {"grid": grid}}, self.created()[1]["spec"]["overrides"])
+        self.assertEqual({"grid": grid}, self.created()[1]["spec"]["definition"]["sweep"])
+        self.assertEqual(self.sent("POST", "/benchmarks?"), [])
 
     def test_systems_of_this_machine_are_refused(self):
         """Their programs are not in an image: said before anything is made."""

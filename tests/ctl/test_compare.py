@@ -175,7 +175,7 @@ class Compare(cli.CliCase):
 
     def test_runs_of_other_lanes_are_refused(self):
         a, b = self.measure(repeats=1), self.measure(repeats=1)
-        lanes = "UPDATE run SET definition = json_set(definition, '$.scheduling', json('{\"exclusiveNodes\": true, \"trials\": 4}')) WHERE name = ?"
+        lanes = "UPDATE run SET definition = json_set(definition, '$.run', json('{\"parallelism\": {\"trials\": 4}}')) WHERE name = ?"
         self.change(lanes, b)
         for words in ((a, b), (b, a)):
             done = self.compare(*words, code=2)

@@ -50,35 +50,15 @@ TEST(test_status)
     }
 }
 
-TEST(test_overrides_have_the_types_of_the_definition)
+TEST(test_a_run_carries_its_definition)
 {
-    json_t *merged = parse("{\"spec\": {\"sweep\": {\"grid\": {\"pservers\": [1, 2],"
-                           " \"cpu\": [\"400m\"], \"trainers\": [9]}}}}");
-    const char *const sets[] = {"pservers=1,2", "cpu=400m"};
-    json_t *got = object_make_overrides(merged, sets, 2, 8, 0);
-    json_t *expected = parse("{\"sweep\": {\"grid\": {\"pservers\": [1, 2], \"cpu\": [\"400m\"]}},"
-                             " \"measure\": {\"steps\": 8}}");
-    assert_true(json_equal(got, expected));
-    json_t *none = object_make_overrides(merged, NULL, 0, 0, 0);
-    json_t *listed = parse("{\"spec\": {\"sweep\": {\"zip\": {\"pservers\": [1]},"
-                           " \"exclude\": [{\"pservers\": 2}]}}}");
-    json_t *left = object_make_overrides(listed, sets, 1, 0, 0); /* the points that --set left */
-    assert_true(json_equal(left, json_object_get(listed, "spec")));
-    json_t *all_points = object_make_overrides(listed, NULL, 0, 0, 0);
-    assert_int_equal(json_object_size(all_points), 0);
-    assert_int_equal(json_object_size(none), 0);
-
-    const struct object_run_params params = {
-        .name = "tiny-7k3fq", .benchmark = "tiny", .request = "r-1", .overrides = none};
-    json_t *run = object_make_run(&params);
-    json_t *spec = parse("{\"benchmarkRef\": {\"name\": \"tiny\"}}"); /* nothing empty in it */
+    json_t *spec = parse("{\"definition\": {\"measure\": {\"steps\": 8}}}");
+    json_t *run = object_make_run("tiny-7k3fq", "tiny", "r-1", spec);
     assert_true(json_equal(json_object_get(run, "spec"), spec));
     assert_true(object_is_of_request(run, "r-1"));
     assert_false(object_is_of_request(run, "r-2"));
-    json_t *const all[] = {merged, got, expected, none, run, spec, left, listed, all_points};
-    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
-        json_decref(all[i]);
-    }
+    json_decref(run);
+    json_decref(spec);
 }
 
 TEST(test_attempt_ids_are_a_set)

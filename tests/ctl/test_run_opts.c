@@ -9,9 +9,14 @@ static enum exit_code keep(struct cli *cli)
 }
 
 static const struct arg_opt opts[] = {
-    {"file", 'f', "FILE", ""},  {"systems", 0, "NAMES", ""}, {"set", 0, "NAME=VALUES", ""},
-    {"steps", 0, "N", ""},      {"repeats", 0, "N", ""},     {"resume", 0, "RUN", ""},
-    {"timeout", 0, "TIME", ""}, {"progress", 0, "MODE", ""},
+    {"file", 'f', "FILE", ""},
+    {"systems", 0, "NAMES", ""},
+    {"set", 0, "NAME=VALUES", ""},
+    {"steps", 0, "N", ""},
+    {"repeats", 0, "N", "", "definition.repeats.min"},
+    {"resume", 0, "RUN", ""},
+    {"timeout", 0, "TIME", ""},
+    {"progress", 0, "MODE", ""},
 };
 static const struct verb run_verb = {
     .name = "run",

@@ -95,7 +95,7 @@ class Usage(cli.CliCase):
             (["run"], 2, "needs a NAME or -f FILE\nfix: list the names with: benchctl get benchmarks --local\n"),
             (["run", "x", "-f", "y"], 2, "not both"),
             (["run", "--resume", "x"], 2, "--resume is for local runs"),
-            (["run", "x", "--local", "--queue", "q"], 2, "--queue, --priority and --parallel are for runs in a cluster"),
+            (["run", "x", "--local", "--queue", "q"], 2, "--queue is for runs in a cluster"),
             (["run", "x", "-f", "y", "--local"], 2, "not both"),
             (["plan", "vgg16-single-node", "--cluster", "--local"], 2, "--cluster and --queue ask a cluster"),
             (["plan", "vgg16-single-node", "--queue", ""], 2, "about a queue by its name"),
@@ -393,9 +393,9 @@ class Plan(cli.CliCase):
 
     def test_overrides_and_local(self):
         plan = json.loads(self.ctl("plan", "vgg16-pserver-sweep", "--local", "--set", "pservers=3", "--set",
-                                   "trainers=500", "--repeats", "4", "--steps", "7", "-o", "json").stdout)
+                                   "trainers=500", "--repeats", "4", "--steps", "7", "--warmup", "0", "-o", "json").stdout)
         self.assertEqual([p["parameters"]["trainers"] for p in plan["points"]], [500, 1])
-        self.assertEqual(plan["steps"], 7)
+        self.assertEqual((plan["warmupSteps"], plan["steps"]), (0, 7))
         self.assertEqual(len(plan["order"]), 8)
         self.assertTrue(plan["rehearsal"])
 

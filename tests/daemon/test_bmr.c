@@ -40,6 +40,8 @@ static json_t *make_bmr(const char *spec, const char *status)
     return parse(text);
 }
 
+static const struct run_def_params params = {.name = "r1", .uid = "u1"};
+
 TEST(definitions)
 {
     static const struct {
@@ -77,28 +79,30 @@ TEST(definitions)
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         _cleanup_(json_decrefp) json_t *bmr = make_bmr(rows[i].spec, rows[i].status);
-        struct spec *spec = NULL;
+        _cleanup_(run_def_freep) struct run_def *def = NULL;
         struct err err = {0};
-        const int r = bmr_load_spec(bmr, rows[i].benchmark, &spec, &err);
+        _cleanup_(json_decrefp) json_t *benchmark =
+            rows[i].benchmark == NULL ? NULL : parse(rows[i].benchmark);
+        const int r = bmr_load_run(bmr, benchmark, NULL, &params, &def, &err);
         if (r != rows[i].r || (r < 0 && strstr(err.msg, rows[i].message) == NULL)) {
             fail_msg("row '%s': expected %d, got %d: %s", rows[i].name, rows[i].r, r, err.msg);
         }
         if (r == 0) {
-            assert_int_equal(spec->steps, rows[i].steps);
-            assert_int_equal(spec->repeats, rows[i].repeats);
-            assert_string_equal(spec->name, rows[i].of);
+            assert_int_equal(def->spec->steps, rows[i].steps);
+            assert_int_equal(def->spec->repeats, rows[i].repeats);
+            assert_string_equal(def->spec->name, rows[i].of);
         }
-        spec_free(spec);
     }
 }
 
 TEST(a_definition_has_a_limit)
 {
     _cleanup_(json_decrefp) json_t *bmr = make_bmr("{\"definition\":" DEFINITION "}", "{}");
-    struct spec *spec;
+    _cleanup_(run_def_freep) struct run_def *def = NULL;
     json_t *definition = NULL;
     struct err err = {0};
-    assert_int_equal(bmr_load_spec(bmr, NULL, &spec, &err), 0);
+    assert_int_equal(bmr_load_run(bmr, NULL, NULL, &params, &def, &err), 0);
+    const struct spec *spec = def->spec;
     assert_int_equal(bmr_definition(spec, &definition, &err), 0);
     assert_non_null(json_object_get(definition, "sweep"));
     json_decref(definition);
@@ -109,7 +113,6 @@ TEST(a_definition_has_a_limit)
                         json_string(long_text));
     free(long_text);
     assert_int_equal(bmr_definition(spec, &definition, &err), -E2BIG);
-    spec_free(spec);
 }
 
 static const json_t *condition(const json_t *status, const char *type)

@@ -1,11 +1,9 @@
 /* What benchd reads of a BenchmarkRun. */
-#include <errno.h>
 #include <malloc.h>
 
 #include "tests/test.h"
 #include "base/str.h"
 #include "daemon/cluster/bmr.h"
-#include "spec/run_def.h"
 
 TEST(reads_what_is_asked)
 {
@@ -33,45 +31,6 @@ TEST(reads_what_is_asked)
     assert_int_equal(f->conditions->of[BMR_RUNNING].status, COND_TRUE);
     assert_int_equal(f->conditions->of[BMR_RUNNING].since_unix_ms, 9000);
     assert_int_equal(f->conditions->of[BMR_ACCEPTED].status, COND_NONE);
-}
-
-/* What is asked of scheduling and parallelism, and what is stored of it: both are read alike. */
-TEST(lanes_have_nodes_of_their_own)
-{
-    static const struct {
-        const char *spec, *stored;
-        uint32_t n_lanes;
-        bool is_exclusive;
-    } rows[] = {
-        {"{}", NULL, 1, false},
-        {"{\"parallelism\":{\"trials\":1},\"scheduling\":{\"waitSeconds\":60}}", NULL, 1, false},
-        {"{\"scheduling\":{\"exclusiveNodes\":true}}", "{\"exclusiveNodes\":true}", 1, true},
-        {"{\"parallelism\":{\"trials\":4}}", "{\"exclusiveNodes\":true,\"trials\":4}", 4, true},
-        {"{\"parallelism\":{\"trials\":\"4\"},\"scheduling\":7}", NULL, 1, false},
-        {"{\"parallelism\":{\"trials\":4},\"scheduling\":{\"exclusiveNodes\":false}}", NULL, 0,
-         false}, /* refused */
-    };
-    for (size_t i = 0; i < N_ROWS(rows); i++) {
-        _cleanup_(freep) char *text = xasprintf("{\"spec\":%s}", rows[i].spec);
-        json_auto_t *bmr = json_loads(text, 0, NULL);
-        _cleanup_(freep) char *asked = bmr_scheduling(bmr);
-        _cleanup_(freep) char *stored = NULL;
-        for (int again = 0; again < 2; again++) { /* of the object, then of the store */
-            struct scheduling s;
-            const int r = scheduling_read(again ? stored : asked, NULL, &s, NULL);
-            assert_int_equal(r, rows[i].n_lanes == 0 ? -EINVAL : 0);
-            if (r < 0) {
-                break;
-            }
-            assert_int_equal(scheduling_lanes(&s), rows[i].n_lanes);
-            assert_int_equal(s.exclusive_nodes, rows[i].is_exclusive);
-            json_auto_t *json = scheduling_to_json(&s);
-            free(stored);
-            stored = json == NULL ? NULL : json_dumps(json, JSON_COMPACT);
-            assert_true(str_eq(stored == NULL ? "" : stored, rows[i].stored ?: ""));
-            scheduling_done(&s);
-        }
-    }
 }
 
 /* It may be anything that a user has written past the schema. */

@@ -462,35 +462,51 @@ TEST(an_unaccepted_run_expires)
     }
 }
 
-/* The copy in the object is what runs, also when the Benchmark changes
- * before the watch shows it. */
+static json_t *stored_spec(const struct world *w, const char *uid)
+{
+    _cleanup_(run_row_done) struct run_row row = {0};
+    assert_int_equal(w->env.store->ops->get_run(w->env.store, uid, &row, NULL), 0);
+    json_auto_t *document = parse(row.definition_json);
+    return json_incref(json_object_get(document, "spec"));
+}
+
+/* The copy in the object is what runs and what is stored, byte by byte, also when the Benchmark
+ * changes before the watch shows that it is frozen, and when another process accepts the run. */
 TEST(what_was_kept_is_what_runs)
 {
-    _cleanup_(world_freep) struct world *w = world_new();
-    json_t *bmr = make_bmr("u1", "{\"benchmarkRef\":{\"name\":\"b\"}}", "{}");
-    _cleanup_(freep) char *text = xasprintf("{\"spec\":" DEFINITION "}", 5);
-    _cleanup_(freep) char *changed_text = xasprintf("{\"spec\":" DEFINITION "}", 99);
-    _cleanup_(json_decrefp) json_t *benchmark = parse(text), *changed = parse(changed_text);
-    struct run *run = new_run(w, bmr);
-    assert_int_equal(take(run, bmr, benchmark), 0);
-    struct kube_call *apply = open_call(0);
-    assert_non_null(strstr(apply->req.path, "fieldManager=benchd-definition"));
-    json_t *body = parse(apply->req.body);
-    fake_kube_answer(apply, 0, "{}");
-    /* The watch shows the object as it was before that; the API server does not. */
-    const struct bmr_facts *before = kube_cache_get(&w->runs, "r1")->facts;
-    assert_int_equal(run_accept(run, before, true, NULL), 0);
-    json_object_set(bmr, "status", json_object_get(body, "status"));
-    while (run->life == LIFE_READING) {
-        answer_reads(bmr, changed);
-        assert_int_equal(run_accept(run, before, true, NULL), 0);
+    for (int is_restarted = 0; is_restarted < 2; is_restarted++) {
+        _cleanup_(world_freep) struct world *w = world_new();
+        w->env.has_dns = true; /* addressing is Auto, and decided before it is frozen */
+        _cleanup_(json_decrefp) json_t *bmr =
+            make_bmr("u1", "{\"benchmarkRef\":{\"name\":\"b\"}}", "{}");
+        _cleanup_(freep) char *text = xasprintf("{\"spec\":" DEFINITION "}", 5);
+        _cleanup_(freep) char *changed_text = xasprintf("{\"spec\":" DEFINITION "}", 99);
+        _cleanup_(json_decrefp) json_t *benchmark = parse(text), *changed = parse(changed_text);
+        struct run *run = new_run(w, bmr);
+        assert_int_equal(take(run, bmr, benchmark), 0);
+        struct kube_call *apply = open_call(0);
+        assert_non_null(strstr(apply->req.path, "fieldManager=benchd-definition"));
+        _cleanup_(json_decrefp) json_t *body = parse(apply->req.body);
+        fake_kube_answer(apply, 0, "{}");
+        if (is_restarted) {
+            run_free(run);
+            json_object_set(bmr, "status", json_object_get(body, "status"));
+            run = new_run(w, bmr);
+        } else { /* the watch shows the object as it was before, and nothing is read again */
+            const struct bmr_facts *before = kube_cache_get(&w->runs, "r1")->facts;
+            assert_int_equal(run_accept(run, before, true, NULL), 0);
+            assert_int_equal(run->life, LIFE_CHECKING);
+        }
+        assert_int_equal(take_good(run, bmr, changed), 1);
+        assert_int_equal(run->def->spec->steps, 5);
+        const json_t *frozen = json_object_get(json_object_get(body, "status"), "definition");
+        _cleanup_(json_decrefp) json_t *stored = stored_spec(w, "u1");
+        _cleanup_(freep) char *a = json_dumps(frozen, JSON_COMPACT),
+                              *b = json_dumps(stored, JSON_COMPACT);
+        assert_string_equal(a, b);
+        assert_non_null(strstr(a, "\"addressing\":\"DNS\""));
+        run_free(run);
     }
-    assert_int_equal(run->life, LIFE_CHECKING); /* written once */
-    assert_int_equal(take_good(run, bmr, changed), 1);
-    assert_int_equal(run->def->spec->steps, 5);
-    run_free(run);
-    json_decref(body);
-    json_decref(bmr);
 }
 
 /* A status that is refused for long is not sent, and not logged, every second. */
@@ -553,6 +569,7 @@ TEST(scheduling_is_decided_once)
         {"{\"gang\":\"None\",\"queueName\":\"a\"}", NULL, NULL, NULL, "gang None has no queue"},
         {"{\"gang\":\"Kueue\"}", NULL, NULL, NULL, "gang Kueue needs a queue"},
         {"{\"priorityClass\":\"low\"}", NULL, NULL, NULL, "priorityClass is that of a queue"},
+        {"[]", "b", NULL, NULL, "spec.scheduling: must be a map"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         _cleanup_(world_freep) struct world *w = world_new();
@@ -569,15 +586,34 @@ TEST(scheduling_is_decided_once)
                 break;
             }
             assert_int_equal(take_good(run, bmr, NULL), 1);
-            const struct scheduling *s = &run->def->scheduling;
+            const struct run_options *s = &run->def->options;
             _cleanup_(buf_done) struct buf text = BUF_INIT;
-            scheduling_put(s, &text);
+            run_options_put(s, &text);
             assert_string_equal(buf_cstr(&text), rows[i].text);
             assert_string_equal(s->queue == NULL ? "" : s->queue,
                                 rows[i].queue == NULL ? "" : rows[i].queue);
             json_object_set_new(spec, "scheduling", parse("{\"queueName\":\"other\"}"));
             w->env.options.queue = "another";
         }
+    }
+}
+
+/* An API server without the CRD's schema, or with that of another version, lets them pass. */
+TEST(an_option_out_of_range_is_refused)
+{
+    static const char *const specs[] = {"{\"parallelism\":{\"trials\":99}}",
+                                        "{\"scheduling\":{\"waitSeconds\":0}}"};
+    for (size_t i = 0; i < N_ROWS(specs); i++) {
+        _cleanup_(world_freep) struct world *w = world_new();
+        _cleanup_(json_decrefp) json_t *bmr = inline_bmr("u1"), *more = parse(specs[i]);
+        json_object_update(json_object_get(bmr, "spec"), more);
+        _cleanup_(run_freep) struct run *run = new_run(w, bmr);
+        assert_int_equal(take(run, bmr, NULL), 0);
+        assert_int_equal(run->life, LIFE_REFUSED);
+        assert_string_equal(run->refusal.reason, "InvalidDefinition");
+        assert_non_null(strstr(run->refusal.text, "is out of range"));
+        struct run_row row;
+        assert_int_equal(w->env.store->ops->get_run(w->env.store, "u1", &row, NULL), -ENOENT);
     }
 }
 

@@ -47,6 +47,17 @@ TEST(the_object_says_how_long_it_waits)
     update_run(run, bmr);
     assert_int_equal(run_steer(run, NULL), 0);
     assert_int_equal(pods->wait_ms, 60000);
+    static const int wrong[] = {-1, 0, 31536001};
+    for (int i = 0; i < 3; i++) { /* past a schema: said, and as long as before */
+        json_object_set_new(json_object_get(bmr, "metadata"), "generation", json_integer(i + 2));
+        json_object_set_new(json_object_get(bmr, "spec"), "scheduling",
+                            json_pack("{s:i}", "waitSeconds", wrong[i]));
+        update_run(run, bmr);
+        assert_int_equal(run_steer(run, NULL), 0);
+        assert_int_equal(pods->wait_ms, 60000);
+        const char *event = fake_kube.calls[fake_kube.n - 1].req.body;
+        assert_non_null(strstr(event, "InvalidWaitSeconds"));
+    }
     close_world(run, bmr);
 }
 

@@ -15,7 +15,7 @@ static const struct {
     /*                         WrFCADdERP */
     {LIFE_ON_READ_SENT,       "r........."},
     {LIFE_ON_FREEZE_SENT,     ".F........"},
-    {LIFE_ON_CHECK_SENT,      ".C........"},
+    {LIFE_ON_CHECK_SENT,      ".CC......."},
     {LIFE_ON_SET_BACK,        ".WWW......"},
     {LIFE_ON_CLAIMED,         "A..A......"},
     {LIFE_ON_FOUND_ENDED,     "E..E......"},

@@ -235,7 +235,7 @@ static int read_line(char *line, struct scenario *s, uint32_t *repeats)
     } else if (str_eq(line, "repeats")) {
         return read_repeats(args, &s->run.spec, repeats);
     } else if (str_eq(line, "lanes")) {
-        return sscanf(args, "%" SCNu32, &s->run.def.scheduling.trials) == 1;
+        return sscanf(args, "%" SCNu32, &s->run.def.options.trials) == 1;
     } else if (str_eq(line, "policy")) {
         return read_policy(args, &s->run.spec);
     } else if (str_eq(line, "status")) {

@@ -3,8 +3,6 @@
 
 #include "base/str.h"
 
-FREEP(tree_free, struct node)
-
 static const struct tree_limits limits = TREE_LIMITS_DEFAULT;
 
 /* The tree as JSON, or the diagnostics. Owned. */

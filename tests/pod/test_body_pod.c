@@ -64,7 +64,7 @@ TEST(pod_by_dns)
 TEST(placement)
 {
     _cleanup_(run_def_freep) struct run_def *def = make_run("spec:", "spec:");
-    def->scheduling = (struct scheduling){.topology_key = xstrdup("zone"), .exclusive_nodes = true};
+    def->options = (struct run_options){.topology_key = xstrdup("zone"), .exclusive_nodes = true};
     _cleanup_(json_decrefp) json_t *pod = make_pod(def, POD_BY_DNS);
 #define REQUIRED "/requiredDuringSchedulingIgnoredDuringExecution"
     expect(pod, "spec/affinity/podAffinity" REQUIRED,

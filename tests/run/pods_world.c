@@ -115,7 +115,7 @@ void world_open_lanes(struct world *w, uint32_t n_lanes)
     run_def_free(w->def);
     w->def = test_def_new(&(struct test_def_params){
         .grid = "{pservers: [1, 2, 3], trainers: [2]}", .baseline_trainers = 2, .repeats = 1});
-    w->def->scheduling.trials = n_lanes;
+    w->def->options.trials = n_lanes;
     make_launcher(w, POD_BY_IP);
     open_gates(w);
 }

@@ -28,8 +28,8 @@ static void open_queue(struct world *w, const char *priority_class)
 {
     world_open(w, POD_BY_DNS);
     w->launcher->ops->free(w->launcher);
-    w->def->scheduling.queue = xstrdup("team");
-    w->def->scheduling.priority_class = xstrdup_or_null(priority_class);
+    w->def->options.queue = xstrdup("team");
+    w->def->options.priority_class = xstrdup_or_null(priority_class);
     make_launcher(w, POD_BY_DNS);
     assert_null(seen(w, &ids[0])); /* as a driver looks first */
     open_gates(w);

@@ -86,3 +86,22 @@ int shipped_template_read(const void *ctx, const char *name, char **ret_path, st
     buf_puts(ret_text, text);
     return 0;
 }
+
+struct node *option_fields(int64_t steps, int64_t repeats)
+{
+    const struct {
+        const char *map, *key;
+        int64_t value;
+    } rows[] = {{"measure", "steps", steps}, {"repeats", "min", repeats}};
+    struct node *fields = tree_new(NODE_MAP);
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        if (rows[i].value != 0) {
+            struct node *value = tree_new(NODE_INT);
+            value->i = rows[i].value;
+            value->origin =
+                xasprintf("--%s %lld", i == 0 ? "steps" : "repeats", (long long)rows[i].value);
+            tree_set_take(tree_enter(fields, rows[i].map), rows[i].key, value);
+        }
+    }
+    return fields;
+}

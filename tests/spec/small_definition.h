@@ -3,6 +3,7 @@
 
 #include "tests/golden.h"
 #include "tests/test.h"
+#include "doc/tree.h"
 #include "spec/run_def.h"
 #include "spec/spec_load.h"
 
@@ -23,3 +24,5 @@ char *definition_errors(const char *text, const struct spec_overrides *overrides
 /* For read_template of struct spec_overrides: a template of the source tree. */
 int shipped_template_read(const void *ctx, const char *name, char **ret_path, struct buf *ret_text,
                           struct err *err);
+/* What --steps and --repeats say (0: not given), for struct spec_overrides. Owned. */
+struct node *option_fields(int64_t steps, int64_t repeats);

@@ -13,7 +13,7 @@ static const char *const sets[] = {"trainers=1,2"};
 static const struct spec_overrides ways[] = {
     {0},
     {.local = true},
-    {.local = true, .systems = "w", .sets = sets, .n_sets = 1, .steps = 3, .repeats = 2},
+    {.local = true, .systems = "w", .sets = sets, .n_sets = 1},
 };
 
 /* As every program writes a definition that it has changed. */
@@ -35,7 +35,10 @@ static size_t load(const json_t *definition)
     _cleanup_(freep) char *text = json_dumps(definition, 0);
     size_t n_refused = 0;
     for (size_t i = 0; i < N_ROWS(ways); i++) {
-        _cleanup_(freep) char *errors = definition_errors(text, &ways[i]);
+        _cleanup_(tree_freep) struct node *fields = option_fields(3, 2);
+        struct spec_overrides how = ways[i];
+        how.fields = how.n_sets > 0 ? fields : NULL;
+        _cleanup_(freep) char *errors = definition_errors(text, &how);
         n_refused += errors[0] != '\0';
     }
     return n_refused;

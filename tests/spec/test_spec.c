@@ -214,10 +214,11 @@ TEST(repeats_by_default)
         _cleanup_(freep) char *more = xasprintf("%s%s", rows[i].repeats, rows[i].local);
         _cleanup_(freep) char *text =
             definition_with("  repeats: {min: 2, order: Interleaved}\n", more);
+        _cleanup_(tree_freep) struct node *fields = option_fields(0, rows[i].option);
         const struct spec_overrides overrides = {.local = rows[i].is_local,
                                                  .default_repeats =
                                                      rows[i].is_local ? REPEATS_DEFAULT_LOCAL : 0,
-                                                 .repeats = rows[i].option};
+                                                 .fields = fields};
         _cleanup_(spec_freep) struct spec *s = definition_load(text, &overrides);
         assert_int_equal(s->repeats, rows[i].expected);
         assert_round_trip(s); /* a frozen local run keeps its number */
@@ -250,10 +251,11 @@ TEST(points_may_stop_early)
             xasprintf("  repeats: %s\n%s", rows[i].repeats, rows[i].local);
         _cleanup_(freep) char *text =
             definition_with("  repeats: {min: 2, order: Interleaved}\n", more);
+        _cleanup_(tree_freep) struct node *fields = option_fields(0, rows[i].option);
         const struct spec_overrides overrides = {.local = rows[i].is_local,
                                                  .default_repeats =
                                                      rows[i].is_local ? REPEATS_DEFAULT_LOCAL : 0,
-                                                 .repeats = rows[i].option};
+                                                 .fields = fields};
         _cleanup_(spec_freep) struct spec *s = definition_load(text, &overrides);
         assert_int_equal(s->min_repeats, rows[i].min);
         assert_int_equal(s->repeats, rows[i].max);
@@ -460,8 +462,8 @@ TEST(options_come_on_top)
     _cleanup_(freep) char *text = definition_with(
         "  repeats:", "  local: {sweep: {grid: {pservers: [1]}}, measure: {steps: 2}}\n  repeats:");
     static const char *const sets[] = {"trainers=3", "cpu=400m,2,010,-3,0", "batch_size=8,32"};
-    struct spec_overrides overrides = {
-        .local = true, .sets = sets, .n_sets = 3, .steps = 7, .repeats = 9};
+    _cleanup_(tree_freep) struct node *fields = option_fields(7, 9);
+    struct spec_overrides overrides = {.local = true, .sets = sets, .n_sets = 3, .fields = fields};
     _cleanup_(spec_freep) struct spec *s = definition_load(text, &overrides);
     assert_axis(s, 0, "batch_size: 8 32");
     assert_axis(s, 1, "cpu: s400m 2 s010 -3 0");

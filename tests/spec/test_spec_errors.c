@@ -583,10 +583,9 @@ TEST(wrong_options_name_themselves)
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         _cleanup_(freep) char *text = definition_with(grid, rows[i].sweep);
-        struct spec_overrides overrides = {.sets = &rows[i].set,
-                                           .n_sets = rows[i].set != NULL,
-                                           .steps = rows[i].steps,
-                                           .repeats = rows[i].repeats};
+        _cleanup_(tree_freep) struct node *fields = option_fields(rows[i].steps, rows[i].repeats);
+        struct spec_overrides overrides = {
+            .sets = &rows[i].set, .n_sets = rows[i].set != NULL, .fields = fields};
         _cleanup_(freep) char *errors = definition_errors(text, &overrides);
         if (strstr(errors, rows[i].expected) == NULL ||
             strstr(errors, "\n1 error on the command line\n") == NULL) {

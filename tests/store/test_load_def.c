@@ -3,6 +3,7 @@
 
 #include <jansson.h>
 
+#include "base/mem.h"
 #include "spec/spec_load.h"
 
 static const char text[] =
@@ -23,7 +24,7 @@ static const char text[] =
 TEST(test_a_frozen_run_comes_back)
 {
     const char *const sets[] = {"pservers=1,2,3", "trainers=2,4"};
-    struct spec_overrides overrides = {.local = true, .sets = sets, .n_sets = 2, .repeats = 5};
+    struct spec_overrides overrides = {.local = true, .sets = sets, .n_sets = 2};
     struct run_def_params params = {.name = RUN_NAME, .uid = UID, .created_unix_ms = 42, .cpus = 4};
     _cleanup_(diags_done) struct diags diags = {0};
     struct spec *spec = NULL;
@@ -45,7 +46,7 @@ TEST(test_a_frozen_run_comes_back)
     assert_int_equal(again->rehearsal, def->rehearsal);
     assert_int_equal(again->cpus, 4);
     assert_int_equal(again->spec->steps, 5);
-    assert_int_equal(again->spec->repeats, 5);
+    assert_int_equal(again->spec->repeats, 3);
     assert_int_equal(again->matrix.n_points, def->matrix.n_points);
     assert_int_equal(again->matrix.n_swept, 6);
     assert_int_equal(again->n_slots, def->n_slots);
@@ -55,6 +56,41 @@ TEST(test_a_frozen_run_comes_back)
     }
     _cleanup_(freep) char *definition = json_dumps(again->spec->definition, JSON_COMPACT);
     assert_string_equal(definition, row.definition_json); /* freezing it again changes nothing */
+}
+
+/* No API server has seen what a store or an archive says. */
+TEST(test_the_options_of_a_run_are_checked)
+{
+    static const struct {
+        const char *run, *message;
+        uint32_t n_lanes;
+    } rows[] = {
+        {"", NULL, 1},
+        {"run: {parallelism: {trials: 4}}\n", NULL, 4},
+        {"run: {parallelism: {trials: 99}}\n",
+         "run.parallelism.trials: 99 is out of range: must be 1 to 16", 0},
+        {"scheduling: {trials: 4}\n", "unknown field 'scheduling'", 0},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        _cleanup_(run_row_done) struct run_row row = make_run(UID, RUN_NAME, 1);
+        free(row.definition_json);
+        row.definition_json = xasprintf("%s%s", text, rows[i].run);
+        _cleanup_(run_def_freep) struct run_def *def = NULL;
+        struct err err = {0};
+        const int r = store_load_run_def(&row, &def, &err);
+        assert_int_equal(r, rows[i].message == NULL ? 0 : -EBADMSG);
+        if (r < 0) {
+            assert_non_null(strstr(err.msg, rows[i].message));
+            continue;
+        }
+        assert_int_equal(run_options_lanes(&def->options), rows[i].n_lanes);
+        _cleanup_(run_row_done) struct run_row again = make_run(UID, RUN_NAME, 1);
+        _cleanup_(run_def_freep) struct run_def *same = NULL;
+        free(again.definition_json);
+        again.definition_json = run_def_text(def);
+        assert_int_equal(store_load_run_def(&again, &same, &err), 0);
+        assert_int_equal(run_options_lanes(&same->options), rows[i].n_lanes);
+    }
 }
 
 TEST(test_a_damaged_definition_is_named)

@@ -15,7 +15,7 @@
 
 static bool has_queue(const struct pods *l)
 {
-    return l->params.def->scheduling.queue != NULL;
+    return l->params.def->options.queue != NULL;
 }
 
 /* A job object waits by itself, with the name of the queue in a label (pod/job_body.c). */
@@ -296,7 +296,7 @@ static int make_body(const struct pod_gang *g, json_t **ret, struct err *err)
 static void ask(struct pod_gang *g, int64_t now_ns)
 {
     struct pod_place *q = &g->place;
-    const char *class = g->owner->params.def->scheduling.priority_class;
+    const char *class = g->owner->params.def->options.priority_class;
     struct err err;
     json_auto_t *body = NULL;
     if (q->call != NULL || now_ns < q->due_ns) {
@@ -364,7 +364,7 @@ static void give_up(struct pod_gang *g, const struct workload_facts *w, int64_t 
 {
     const int64_t waited_ms = clock_steady_unix_ms() - w->created_unix_ms;
     char words[512];
-    workload_say(w, g->owner->params.def->scheduling.queue, words, sizeof(words));
+    workload_say(w, g->owner->params.def->options.queue, words, sizeof(words));
     if (w->state == WORKLOAD_NEVER) {
         refuse(g, FAILURE_WAIT_OVER, words, now_ns);
     } else if (waited_ms > g->owner->wait_ms && w->created_unix_ms != 0) {
@@ -378,7 +378,7 @@ static void say(const struct pod_gang *g, const struct workload_facts *w, struct
 {
     const struct pod_trouble *t = &g->place.trouble;
     char words[sizeof(ret->text)];
-    workload_say(w, g->owner->params.def->scheduling.queue, words, sizeof(words));
+    workload_say(w, g->owner->params.def->options.queue, words, sizeof(words));
     if (!g->owner->params.workloads->is_known) {
         say_unknown(g->owner, pod_answer_reason(t->code), ret);
     } else {

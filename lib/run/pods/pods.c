@@ -665,7 +665,7 @@ struct launcher *pods_new(const struct pods_params *params)
     l->goes_on = !is_pause(&l->told);
     l->went_on_ns = l->params.now_ns() - POD_WAIT_TOLD_NS;
     pod_gates_init(&l->gates, l);
-    l->n_lanes = scheduling_lanes(&params->def->scheduling);
+    l->n_lanes = run_options_lanes(&params->def->options);
     l->params.ssh = NULL;
     l->on_tick = on_tick;
     (void)uv_timer_init(params->loop, &l->timer); /* never fails */
@@ -677,7 +677,7 @@ struct launcher *pods_new(const struct pods_params *params)
             adopt(l, &id, *it);
         }
     }
-    if (l->members.len > 0 || params->def->scheduling.queue != NULL) {
+    if (l->members.len > 0 || params->def->options.queue != NULL) {
         pods_tick_soon(l);
     }
     return &l->base;
