@@ -10,6 +10,8 @@
 
 /* Reals up to this size represent each integer exactly. */
 #define EXACT_MAX 9007199254740992.0
+/* Of what the API server sends; jansson reads 2048, and of a list the items one by one. */
+#define DEPTH_MAX 2000
 
 /* What should replace `value`; NULL: nothing, keep it. */
 static json_t *as_integer(const json_t *value)
@@ -45,22 +47,7 @@ static void restore_integers(json_t *value)
     }
 }
 
-int kube_json_load(const char *data, size_t len, json_t **ret, struct err *err)
-{
-    json_error_t error;
-    json_t *json = json_loadb(data, len, JSON_ALLOW_NUL, &error);
-    if (json == NULL && json_error_code(&error) == json_error_numeric_overflow) {
-        json = json_loadb(data, len, JSON_ALLOW_NUL | JSON_DECODE_INT_AS_REAL, &error);
-        restore_integers(json);
-    }
-    if (json == NULL) {
-        return err_set(err, EPROTO, "not JSON: byte %d: %s", error.position, error.text);
-    }
-    *ret = json;
-    return 0;
-}
-
-/* The length of the array that begins at data[0]; 0: it does not end within the data. */
+/* The length of the array or object that begins at data[0]; 0: it does not end within the data. */
 static size_t array_length(const char *data, size_t len)
 {
     size_t depth = 0;
@@ -78,6 +65,74 @@ static size_t array_length(const char *data, size_t len)
             return i + 1;
         }
     }
+    return 0;
+}
+
+/* The same text without what jansson cannot read, in a form that a definition may not have either:
+ * of a NUL, which it does not take in keys, another control character, and null in place of what
+ * is too deep for it. */
+static void make_readable(const char *data, size_t len, struct buf *ret)
+{
+    static const char nul[] = "\\u0000";
+    const size_t nul_len = sizeof(nul) - 1;
+    const char *from = data, *end = data + len;
+    size_t depth = 0;
+    bool is_text = false;
+    for (const char *at = data; at < end; at++) {
+        const char *to = at, *with = NULL;
+        if (*at == '"') {
+            is_text = !is_text;
+        } else if (*at == '\\') {
+            const bool is_nul = (size_t)(end - at) >= nul_len && memcmp(at, nul, nul_len) == 0;
+            with = is_nul ? "\\u0001" : NULL;
+            to += is_nul ? nul_len : 2;
+        } else if (!is_text && (*at == '[' || *at == '{') && ++depth > DEPTH_MAX) {
+            with = "null";
+            to += array_length(at, (size_t)(end - at));
+            depth--;
+            if (to == at) {
+                break; /* cut off: it is not valid JSON anyway */
+            }
+        } else if (!is_text && (*at == ']' || *at == '}')) {
+            depth--;
+        }
+        if (with != NULL) {
+            buf_append(ret, from, (size_t)(at - from));
+            buf_puts(ret, with);
+            from = to;
+        }
+        at = to > at ? to - 1 : at;
+    }
+    buf_append(ret, from, (size_t)(end - from));
+}
+
+int kube_json_load(const char *data, size_t len, json_t **ret, struct err *err)
+{
+    size_t flags = JSON_ALLOW_NUL;
+    json_error_t error;
+    json_t *json = json_loadb(data, len, flags, &error);
+    _cleanup_(buf_done) struct buf readable = BUF_INIT;
+    for (int i = 0; json == NULL && i < 2; i++) { /* whichever of the two comes first */
+        const enum json_error_code why = json_error_code(&error);
+        if (why == json_error_numeric_overflow) {
+            flags |= JSON_DECODE_INT_AS_REAL;
+        } else if ((why == json_error_null_byte_in_key || why == json_error_stack_overflow) &&
+                   readable.len == 0) {
+            make_readable(data, len, &readable);
+            data = readable.data;
+            len = readable.len;
+        } else {
+            break;
+        }
+        json = json_loadb(data, len, flags, &error);
+    }
+    if (json == NULL) {
+        return err_set(err, EPROTO, "not JSON: byte %d: %s", error.position, error.text);
+    }
+    if (flags & JSON_DECODE_INT_AS_REAL) {
+        restore_integers(json);
+    }
+    *ret = json;
     return 0;
 }
 

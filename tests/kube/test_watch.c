@@ -175,6 +175,43 @@ TEST(large_integers_do_not_spoil_the_rest)
     assert_int_equal(json_integer_value(json_object_get(json_array_get(list, 2), "c")), -7);
 }
 
+/* Nor what jansson refuses: a NUL in a key, and what lies deep. Both anybody may write into a
+ * Benchmark, and each list and watch of them would end there. */
+TEST(hostile_objects_do_not_spoil_the_rest)
+{
+    enum { DEPTH = 9000 };
+    static const struct {
+        const char *name, *text, *expected; /* <: so many brackets, >: the same ones closed */
+    } rows[] = {
+        {"a NUL in a key", "{\"a\\u0000b\":1,\"c\":\"\\u0000\"}",
+         "{\"a\\u0001b\":1,\"c\":\"\\u0001\"}"},
+        {"a NUL in a text alone", "{\"a\":\"\\u0000\"}", "{\"a\":\"\\u0000\"}"},
+        {"a backslash, and no NUL", "{\"\\u0000\":1,\"b\\\\u0000\":\"\\\"\\\\\"}",
+         "{\"\\u0001\":1,\"b\\\\u0000\":\"\\\"\\\\\"}"},
+        {"a large integer, too", "{\"\\u0000\":1,\"b\":100000000000000000000}",
+         "{\"\\u0001\":1,\"b\":1e20}"},
+        {"before it", "{\"b\":100000000000000000000,\"\\u0000\":1}", "{\"b\":1e20,\"\\u0001\":1}"},
+        {"lists in lists", "{\"a\":<>,\"b\":[2]}", NULL},
+        {"cut off", "{\"a\":<", ""},
+        {"a NUL, cut off", "{\"\\u0000\":1,\"b\\", ""},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        _cleanup_(buf_done) struct buf text = BUF_INIT;
+        for (const char *c = rows[i].text; *c != '\0'; c++) {
+            for (int k = 0; k < (*c == '<' || *c == '>' ? DEPTH : 1); k++) {
+                buf_putc(&text, *c == '<' ? '[' : *c == '>' ? ']' : *c);
+            }
+        }
+        _cleanup_(json_decrefp) json_t *json = NULL;
+        const int r = kube_json_load(text.data, text.len, &json, NULL);
+        _cleanup_(freep) char *got = r < 0 ? xstrdup("") : json_dumps(json, JSON_COMPACT);
+        if (rows[i].expected != NULL ? strcmp(got, rows[i].expected) != 0
+                                     : !json_is_array(json_object_get(json, "b"))) {
+            fail_msg("row '%s': got %.200s", rows[i].name, got);
+        }
+    }
+}
+
 TEST(managed_fields_are_not_parsed)
 {
     static const struct {
