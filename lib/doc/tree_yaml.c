@@ -439,9 +439,41 @@ static int load_document(struct loader *l, struct node **ret)
                : expect(l, YAML_STREAM_END_EVENT, more_fix, more);
 }
 
+/* Three characters are line breaks in YAML, which may end a key and are trimmed around; in JSON they
+ * are letters. */
+static const char *const breaks[][2] = {
+    {"\xc2\x85", "\\u0085"}, {"\xe2\x80\xa8", "\\u2028"}, {"\xe2\x80\xa9", "\\u2029"}};
+
+static bool begins(const char *text, size_t len, const char *with)
+{
+    return len >= strlen(with) && memcmp(text, with, strlen(with)) == 0;
+}
+
+/* Escapes them in the texts of a JSON document. */
+static void escape_breaks(const char *text, size_t len, struct buf *ret)
+{
+    bool is_text = false;
+    for (size_t i = 0; i < len; i++) {
+        const char *const(*found)[2] =
+            is_text ? array_find(breaks, COUNT_OF(breaks), it, begins(text + i, len - i, (*it)[0]))
+                    : NULL;
+        if (found != NULL) {
+            buf_puts(ret, (*found)[1]);
+            i += strlen((*found)[0]) - 1;
+            continue;
+        }
+        is_text ^= text[i] == '"';
+        buf_putc(ret, text[i]);
+        if (text[i] == '\\' && i + 1 < len) {
+            buf_putc(ret, text[++i]);
+        }
+    }
+}
+
 int tree_parse(const char *text, size_t len, const struct tree_limits *limits, struct node **ret,
                struct diags *diags)
 {
+    _cleanup_(buf_done) struct buf json = BUF_INIT;
     if (len > limits->bytes) {
         diags_add(diags, (struct mark){0}, "", NULL, "the file is larger than %zu bytes",
                   limits->bytes);
@@ -450,6 +482,12 @@ int tree_parse(const char *text, size_t len, const struct tree_limits *limits, s
     if (len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) {
         text += 3; /* a byte order mark says nothing here */
         len -= 3;
+    }
+    if (len > 0 && text[0] == '{' &&
+        array_any(breaks, COUNT_OF(breaks), it, memmem(text, len, (*it)[0], strlen((*it)[0])))) {
+        escape_breaks(text, len, &json);
+        text = json.data;
+        len = json.len;
     }
     struct loader l = {.text = text, .len = len, .limits = limits, .diags = diags};
     if (!yaml_parser_initialize(&l.parser)) {

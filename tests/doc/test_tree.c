@@ -155,6 +155,21 @@ TEST(refuses)
     }
 }
 
+/* What ends a line in YAML alone is a letter of JSON: of keys, and with spaces around it. */
+TEST(json_has_two_line_breaks)
+{
+    static const char json[] =
+        "{\"a\u2028b\": [\"x \u2029 \\\" y\", \"\xc2\x85\", \"\\\\\"],\"\u2028\":\"z\"}";
+    struct diags diags = {0};
+    struct node *root = NULL;
+    const int r = tree_parse(json, sizeof(json) - 1, &TREE_LIMITS_DEFAULT, &root, &diags);
+    assert_int_equal(r, 0);
+    _cleanup_(json_decrefp) json_t *got = tree_to_json(root), *wanted = json_loads(json, 0, NULL);
+    assert_non_null(wanted);
+    assert_true(json_equal(wanted, got));
+    tree_free(root);
+}
+
 TEST(finds_all_at_once)
 {
     _cleanup_(freep) char *got = parse("a: no\nb: 012\na: 1e3\n");
