@@ -60,7 +60,17 @@ static bool complain_kind(struct diags *d, const struct place *place, const char
                            node_kind_to_string(place->node->kind));
 }
 
-/* It is a text, of at most so many bytes. */
+/* Characters, as the API server counts them: bytes that begin one. */
+static size_t length_of(const char *text)
+{
+    size_t n = 0;
+    for (; *text != '\0'; text++) {
+        n += ((unsigned char)*text & 0xc0) != 0x80;
+    }
+    return n;
+}
+
+/* It is a text, of at most so many characters. */
 static bool check_length(struct diags *d, const struct place *place, size_t max)
 {
     const struct node *node = place->node;
@@ -69,8 +79,8 @@ static bool check_length(struct diags *d, const struct place *place, size_t max)
         return complain_kind(d, place, is_number ? "put quotes around it" : "write a string",
                              "a string");
     }
-    return strlen(node->s) <= max ||
-           reader_complain(d, place, "shorten it", "is longer than %zu bytes", max);
+    return length_of(node->s) <= max ||
+           reader_complain(d, place, "shorten it", "is longer than %zu characters", max);
 }
 
 static void put_names(struct buf *out, const char *const *names, size_t n)

@@ -338,6 +338,31 @@ TEST(reports_what_is_wrong)
     assert_int_equal(n_failed, 0);
 }
 
+/* As the API server counts them, whatever bytes they have. */
+TEST(lengths_are_of_characters)
+{
+    static const struct {
+        const char *unit;
+        size_t n;
+        bool is_right;
+    } rows[] = {{"x", 1024, true},  {"x", 1025, false}, {"é", 1024, true},
+                {"é", 1025, false}, {"名", 1024, true}, {"名", 1025, false}};
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        _cleanup_(buf_done) struct buf line = BUF_INIT;
+        buf_puts(&line, "description: ");
+        for (size_t k = 0; k < rows[i].n; k++) {
+            buf_puts(&line, rows[i].unit);
+        }
+        buf_puts(&line, "\n  repeats:");
+        _cleanup_(freep) char *text = definition_with("repeats:", buf_cstr(&line));
+        _cleanup_(freep) char *errors = definition_errors(text, NULL);
+        if (rows[i].is_right ? errors[0] != '\0'
+                             : strstr(errors, "is longer than 1024 characters") == NULL) {
+            fail_msg("row %zu: got '%s'", i, errors);
+        }
+    }
+}
+
 /* Everything in it would be wrong: that it is something else is the one thing to say. */
 #define EMULATED                                                                                   \
     "batchSize: 64\n    compute: Emulated\n    trace: {layers: [{name: conv1_1, "                  \
