@@ -363,6 +363,14 @@ TEST(lengths_are_of_characters)
     }
 }
 
+/* Of a stored definition nobody knows the profiles, and yet not every text is a name. */
+TEST(a_profile_has_a_name)
+{
+    _cleanup_(freep) char *text = definition_with("profile: benchworker", "profile: Torch Run");
+    _cleanup_(freep) char *errors = definition_errors(text, NULL);
+    assert_non_null(strstr(errors, "spec.systems[0].profile: 'Torch Run' is not a valid name"));
+}
+
 /* Everything in it would be wrong: that it is something else is the one thing to say. */
 #define EMULATED                                                                                   \
     "batchSize: 64\n    compute: Emulated\n    trace: {layers: [{name: conv1_1, "                  \
