@@ -12,7 +12,7 @@ static const char *read_profile(struct reading *r, const struct place *item)
 {
     struct place place = place_get(item, "profile");
     if (r->profiles == NULL || !place_is_good(&place)) {
-        const bool is_name = !place_is_good(&place) || schema_check_text(r->diags, &place);
+        const bool is_name = !place_is_good(&place) || schema_check_value(r->diags, &place);
         return is_name ? place_text(item, "profile") : NULL;
     }
     VEC(const char *) names = {0};

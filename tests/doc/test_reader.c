@@ -120,7 +120,7 @@ TEST(documents)
         {MAP "}", "[1]",
          "|must be a map, not a list|write its fields as a map: {name: value, ...}\n"},
         {MAP "}", "{name: abcde, at: x}",
-         "name|is longer than 4 bytes|shorten it\n"
+         "name|is longer than 4 characters|shorten it\n"
          "at|must be a number, not a string|write a number without quotes\n"},
         {MAP "}", "{}",
          "name|required field 'name' is missing|add 'name: ...'\n"

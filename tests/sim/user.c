@@ -41,7 +41,7 @@ static char *definition(struct sim_run *r)
     r->n_trials = n_points * (r->stops_early ? SIM_MAX_TRIALS : n_trials);
     _cleanup_(freep) char *repeats =
         r->stops_early
-            ? xasprintf("{\"min\":%d,\"max\":%d,\"stopWhen\":{\"relativeHalfWidth\":%g}}",
+            ? xasprintf("{\"min\":%d,\"max\":%d,\"stopWhen\":{\"relativeHalfWidth\":\"%g\"}}",
                         SIM_MIN_TRIALS, SIM_MAX_TRIALS, SIM_HALF_WIDTH)
             : xasprintf("{\"min\":%u}", n_trials);
     const int64_t long_s = sim_has_long_grace(sim.seed) ? LONGEST_GRACE_S : LONG_GRACE_S;
