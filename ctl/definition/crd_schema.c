@@ -64,6 +64,20 @@ static bool find_child(const struct schema_field *field, const char *name, struc
     return false;
 }
 
+/* "", "[0]", "[1][0]". */
+static bool is_index(const char *text, size_t len)
+{
+    while (len > 0) {
+        const size_t n_digits = strspn(text + 1, "0123456789");
+        if (text[0] != '[' || n_digits == 0 || n_digits + 2 > len || text[n_digits + 1] != ']') {
+            return false;
+        }
+        text += n_digits + 2;
+        len -= n_digits + 2;
+    }
+    return true;
+}
+
 int schema_find(const struct node *kinds, const char *path, struct schema_field *ret,
                 char **ret_wrong, struct err *err)
 {
@@ -83,6 +97,12 @@ int schema_find(const struct node *kinds, const char *path, struct schema_field 
         const size_t len = strcspn(path, ".");
         const size_t word_len = strcspn(path, ".[");
         _cleanup_(freep) char *word = xstrndup(path, word_len);
+        if (!is_index(path + word_len, len - word_len)) {
+            (void)err_set(err, ENOENT, "'%.*s' is not an index: an item of a list is [0], [1], ...",
+                          (int)(len - word_len), path + word_len);
+            *ret_wrong = take_ptr(word);
+            return -ENOENT;
+        }
         if (!find_child(ret, word, &at)) {
             (void)err_set(err, ENOENT, "%s has no field '%s'",
                           ret->name[0] == '\0' ? ret->kind : ret->name, word);

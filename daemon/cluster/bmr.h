@@ -16,8 +16,9 @@
 #define BMR_DEFINITION_MAX 32768 /* bytes of status.definition */
 
 /* The run that the object asks for: its own definition, else `benchmark`, the spec of the
- * Benchmark, with the overrides; and its options. `queue` is for runs that name none; NULL: none. -ENOENT: it
- * needs a benchmark and got NULL; -EINVAL: what is wrong with it, one line. *ret is owned. */
+ * Benchmark, with the overrides; and its options. `queue` is for runs that name none; NULL: none.
+ * -ENOENT: it needs a benchmark and got NULL; -EINVAL: what is wrong with it, one line. *ret is
+ * owned. */
 int bmr_load_run(const json_t *bmr, const json_t *benchmark, const char *queue,
                  const struct run_def_params *params, struct run_def **ret, struct err *err);
 /* For status.definition: the `spec` of the frozen document. -E2BIG: it does not fit. Owned. */

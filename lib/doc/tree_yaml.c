@@ -439,8 +439,8 @@ static int load_document(struct loader *l, struct node **ret)
                : expect(l, YAML_STREAM_END_EVENT, more_fix, more);
 }
 
-/* Three characters are line breaks in YAML, which may end a key and are trimmed around; in JSON they
- * are letters. */
+/* Three characters are line breaks in YAML, which may end a key and are trimmed around; in JSON
+ * they are letters. */
 static const char *const breaks[][2] = {
     {"\xc2\x85", "\\u0085"}, {"\xe2\x80\xa8", "\\u2028"}, {"\xe2\x80\xa9", "\\u2029"}};
 

@@ -129,6 +129,20 @@ void profile_free(struct profile *profile)
     free(profile);
 }
 
+/* "./../x" in "/a/b" is "/a/x": people read it, and paste it. `folder` has no links in it. */
+static void put_path(const char *word, const char *folder, struct buf *out)
+{
+    size_t len = strlen(folder);
+    word += strlen("./");
+    while (str_has_prefix(word, "../")) {
+        word += strlen("../");
+        while (len > 0 && folder[--len] != '/') {
+        }
+    }
+    buf_append(out, folder, len);
+    buf_printf(out, "/%s", word);
+}
+
 /* The words of a command line; those that begin with "./" become paths. Owned. */
 static char *placed_line(const char *line, const char *folder)
 {
@@ -138,7 +152,7 @@ static char *placed_line(const char *line, const char *folder)
         _cleanup_(freep) char *word = xstrndup(line + blanks, len);
         buf_append(&out, line, blanks);
         if (str_has_prefix(word, "./")) {
-            buf_printf(&out, "%s/%s", folder, word + strlen("./"));
+            put_path(word, folder, &out);
         } else {
             buf_puts(&out, word);
         }

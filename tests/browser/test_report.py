@@ -107,14 +107,14 @@ class Page(cli.CliCase):
             for _ in range(5):
                 browser.key("ArrowRight")
                 said.append(browser.value(TIP))
-            self.assertEqual([text.split(":")[0] for text in said], ["1 trainer", "2 trainers", "3 trainers", "4 trainers", "4 trainers"])
+            self.assertEqual([text.split(":")[0] for text in said], ["trainers 1", "trainers 2", "trainers 3", "trainers 4", "trainers 4"])
             browser.key("Home")
             self.assertEqual(browser.value(TIP), said[0])
             self.assertEqual(browser.value("document.querySelector('.tip').getAttribute('role')"), "status")
             browser.key("Escape")
             self.assertEqual(browser.value(TIP), "")
             # Each chart is reached by the Tab key, and rows are said, too.
-            for title, first in (("step consists of", "1 trainer"),):
+            for title, first in (("step consists of", "trainers 1"),):
                 with self.subTest(title):
                     browser.value(f"[...document.querySelectorAll('.chart')].find(e => e.getAttribute('aria-label').includes('{title}')).focus()")
                     browser.key("ArrowRight")
@@ -132,7 +132,7 @@ class Page(cli.CliCase):
             self.assertEqual(browser.complaints(), [])
             self.assertEqual(browser.requests(), [url])
             page = (self.folder / "page.html").read_text(encoding="utf-8")
-            self.assertEqual(len(re.findall(r"<title>\d trainers?: [\d.]+ samples/s", page)), 4)
+            self.assertEqual(len(re.findall(r"<title>trainers \d: [\d.]+ samples/s", page)), 4)
 
     def test_the_browser_finds_what_is_wrong(self):
         """A check that cannot fail is none: a bad page is refused by its policy, and looked at with a finding each."""
