@@ -10,6 +10,8 @@
 #include "base/str.h"
 #include "core/json_field.h"
 #include "decide/policy_wait.h"
+#include "doc/openapi_check.h"
+#include "spec/schemas.h"
 #include "spec/spec_load.h"
 
 static void set(json_t *object, const char *key, json_t *value_take)
@@ -43,6 +45,38 @@ static int complain(const struct diags *diags, bool is_overridden, struct err *e
                    first->fix != NULL ? "; " : "", first->fix != NULL ? first->fix : "", more);
 }
 
+/* The run's own fields, by the schema that the API server has. A definition is checked when it is
+ * read, and so is what overrides one. */
+static int check_form(const json_t *bmr, struct err *err)
+{
+    json_auto_t *spec = json_copy(json_object_get(bmr, "spec"));
+    const bool has_own = json_object_del(spec, "definition") == 0,
+               has_overrides = json_object_del(spec, "overrides") == 0,
+               has_ref = json_object_get(spec, "benchmarkRef") != NULL;
+    json_auto_t *document = json_pack("{s:O*}", "spec", spec);
+    _cleanup_(freep) char *text = json_dumps(document, JSON_COMPACT);
+    _cleanup_(diags_done) struct diags diags = {0};
+    struct node *root;
+    if (tree_parse(text, strlen(text), &TREE_LIMITS_DEFAULT, &root, &diags) == 0) {
+        const struct place top = place_root(root, NULL);
+        struct place place = place_get(&top, "spec");
+        place.schema = schema_run();
+        if (place.node != NULL) {
+            schema_check(&diags, &place);
+        }
+        tree_free(root);
+    }
+    if (diags_count(&diags) > 0) {
+        return complain(&diags, false, err);
+    }
+    if (has_ref == has_own) {
+        return err_set(err, EINVAL, "spec: exactly one of benchmarkRef and definition is required");
+    }
+    return has_overrides && has_own
+               ? err_set(err, EINVAL, "spec.overrides: they go with benchmarkRef only; remove them")
+               : 0;
+}
+
 /* The options of the run (spec/run_options.h): its spec without the fields that name the definition
  * or stop the run. Owned; NULL if it has no option. */
 static json_t *options_of(const json_t *bmr, const char *queue)
@@ -67,6 +101,10 @@ static json_t *options_of(const json_t *bmr, const char *queue)
 int bmr_load_run(const json_t *bmr, const json_t *benchmark, const char *queue,
                  const struct run_def_params *params, struct run_def **ret, struct err *err)
 {
+    int r = check_form(bmr, err);
+    if (r < 0) {
+        return r;
+    }
     json_t *overrides = json_object_get(json_object_get(bmr, "spec"), "overrides");
     json_t *own = bmr_definition_of(bmr);
     json_auto_t *spec = own != NULL ? json_incref(own) : json_copy((json_t *)benchmark);
@@ -84,7 +122,7 @@ int bmr_load_run(const json_t *bmr, const json_t *benchmark, const char *queue,
     _cleanup_(diags_done) struct diags diags = {0};
     const bool is_new = json_object_get(json_object_get(bmr, "status"), "definition") == NULL;
     const struct spec_overrides how = {.local = is_overridden, .is_new = is_new};
-    const int r = run_def_load(text, &how, params, ret, &diags);
+    r = run_def_load(text, &how, params, ret, &diags);
     return r < 0 ? complain(&diags, is_overridden, err) : 0;
 }
 
