@@ -4,7 +4,8 @@
 # Makes sure that the pinned programs of these modules exist; prints the folders that hold them, one
 # a line. The modules: etcd, kube (control plane, kubelet and kubectl), kwok (simulated nodes),
 # coredns; jobset, kueue and trainer, whose kinds and webhooks are beside bin;
-# helm, for the chart, and of prometheus-operator the kinds alone; krew, for the plugin of kubectl.
+# helm, for the chart, and of prometheus-operator the kinds alone; krew, for the plugin of kubectl;
+# crd, how the API server judges custom resources.
 # Without a name: etcd and kube. With --find it builds nothing and exits 1 where one is missing.
 #
 # Called by the end-to-end tests and script/bench controller, and by hand to have the wait over with
@@ -153,6 +154,7 @@ build() { # module
         ;;
     kwok) compile kwok sigs.k8s.io/kwok/cmd/kwok "-X sigs.k8s.io/kwok/pkg/consts.Version=v$KWOK_VERSION" ;;
     coredns) compile coredns . "" ;;
+    crd) compile crd . "" ;;
     helm) compile helm helm.sh/helm/v4/cmd/helm "-X helm.sh/helm/v4/internal/version.version=v$HELM_VERSION" ;;
     prometheus-operator)
         (cd "$here/prometheus-operator" && "$go" mod download github.com/prometheus-operator/prometheus-operator)

@@ -1,8 +1,8 @@
 #!/bin/bash
-# pin.sh   Writes go.mod and go.sum of the ten modules in this folder anew from versions.env. Run
+# pin.sh   Writes go.mod and go.sum of the eleven modules in this folder anew from versions.env. Run
 # by hand to change a version.
 #
-# They are ten, because they ask for different versions of the same packages. The staging modules
+# They are eleven, because they ask for different versions of the same packages. The staging modules
 # of k8s.io/kubernetes stand in its own go.mod as v0.0.0 with local replacements, which a consumer
 # does not inherit: here each is replaced by its published v0.<minor>.<patch>.
 set -euo pipefail
@@ -14,7 +14,7 @@ staging_version=v0.${K8S_VERSION#1.}
 go mod download "k8s.io/kubernetes@v$K8S_VERSION"
 upstream=$(go env GOMODCACHE)/k8s.io/kubernetes@v$K8S_VERSION/go.mod
 cobra_version=$(sed -n 's#^[[:space:]]*github.com/spf13/cobra \(v[^ ]*\).*#\1#p' "$upstream")
-rm -f {etcd,kube,kwok,coredns,jobset,kueue,trainer,helm,krew,prometheus-operator}/go.sum
+rm -f {etcd,kube,kwok,coredns,crd,jobset,kueue,trainer,helm,krew,prometheus-operator}/go.sum
 {
     printf 'module kube-tools\n\n'
     grep '^go ' "$upstream"
@@ -41,6 +41,8 @@ printf 'module kwok-tools\n\n%s\n\ntool sigs.k8s.io/kwok/cmd/kwok\n\nrequire sig
 printf 'module coredns-tools\n\n%s\n\nrequire github.com/coredns/coredns v%s\n' "$go_line" "$COREDNS_VERSION" \
     > coredns/go.mod
 (cd coredns && go list -mod=mod -deps . > /dev/null)
+printf 'module crd-judge\n\n%s\n\nrequire k8s.io/apiextensions-apiserver %s\n' "$go_line" "$staging_version" > crd/go.mod
+(cd crd && go list -mod=mod -deps . > /dev/null)
 printf 'module jobset-peer\n\n%s\n\ntool sigs.k8s.io/jobset\n\nrequire sigs.k8s.io/jobset v%s\n' \
     "$go_line" "$JOBSET_VERSION" > jobset/go.mod
 (cd jobset && go get -tool "sigs.k8s.io/jobset@v$JOBSET_VERSION")
