@@ -96,7 +96,7 @@ def main():
         user = User(t, node)
         addresses = user.k("get", "pods", "-n", NS, "-o", "jsonpath={.items[*].status.podIPs[*].ip}").stdout.split()
         t.equal([has_ipv6()], [":" in address for address in addresses], "benchd's pod has one address, of IPv6 where the kernel has that")
-        before = objects(user) | {"benchmark.benchd.io/vgg16-pserver-sweep"}
+        before = objects(user)
         result = check_run(t, user)
         check_what_stays(t, user, result)
         check_delete(t, user, result["run"], before)
