@@ -164,6 +164,7 @@ static const char *get(struct rig *rig, const char *url, int code)
     daemon_snapshot_done(&rig->site.now);
     if (rig->res.is_file && str_eq(rig->res.content_type, WEB_JSON)) {
         rig->res.is_file = false;
+        buf_done(&rig->res.body);
         assert_int_equal(file_read_fd(rig->res.file, "", SIZE_MAX, &rig->res.body, NULL), 0);
         fd_close(&rig->res.file);
     }
