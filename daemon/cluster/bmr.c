@@ -41,7 +41,8 @@ static int complain(const struct diags *diags, bool is_overridden, struct err *e
     if (n > 1) {
         (void)snprintf(more, sizeof(more), " (and %zu more)", n - 1);
     }
-    return err_set(err, EINVAL, "%s%s: %s%s%s%s", head, path, first->message,
+    return err_set(err, EINVAL, "%s%s%s%s%s%s%s", head, path,
+                   *head == '\0' && *path == '\0' ? "" : ": ", first->message,
                    first->fix != NULL ? "; " : "", first->fix != NULL ? first->fix : "", more);
 }
 
