@@ -51,7 +51,7 @@ struct import_trial {
     struct params params;
     VEC(struct import_log *) logs; /* owned */
     struct attempt_row row;        /* its error says why the trial does not count; owned */
-    const char *refusal; /* Of MLPerf, why it does not count, without numbers; borrowed; or NULL. */
+    const char *refusal; /* why an MLPerf figure does not count; borrowed; NULL: it does */
 };
 
 void import_trial_done(struct import_trial *trial);

@@ -35,7 +35,7 @@ void object_read_status(const json_t *object, struct run_status *ret)
     const int kind = run_phase_from_string(fact_text(status, "phase"));
     ret->phase = kind < 0 ? RUN_PENDING : (enum run_phase)kind;
     ret->trials_failed = (uint32_t)json_integer_value(json_object_get(status, "failed"));
-    ret->trials_done = /* of all outcomes, as the store counts */
+    ret->trials_done = /* whatever their outcome, as the store counts them */
         (uint32_t)json_integer_value(json_object_get(status, "succeeded")) + ret->trials_failed;
     ret->trials_total = (uint32_t)json_integer_value(json_object_get(status, "total"));
     ret->started_unix_ms = fact_date(status, "startTime");

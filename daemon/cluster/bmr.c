@@ -10,8 +10,8 @@
 #include "base/str.h"
 #include "core/json_field.h"
 #include "decide/policy_wait.h"
-#include "doc/openapi_check.h"
-#include "spec/schemas.h"
+#include "doc/tree.h"
+#include "spec/run_options.h"
 #include "spec/spec_load.h"
 
 static void set(json_t *object, const char *key, json_t *value_take)
@@ -59,12 +59,7 @@ static int check_form(const json_t *bmr, struct err *err)
     _cleanup_(diags_done) struct diags diags = {0};
     struct node *root;
     if (tree_parse(text, strlen(text), &TREE_LIMITS_DEFAULT, &root, &diags) == 0) {
-        const struct place top = place_root(root, NULL);
-        struct place place = place_get(&top, "spec");
-        place.schema = schema_run();
-        if (place.node != NULL) {
-            schema_check(&diags, &place);
-        }
+        run_options_check_form(root, "spec", &diags);
         tree_free(root);
     }
     if (diags_count(&diags) > 0) {
@@ -93,7 +88,7 @@ static json_t *options_of(const json_t *bmr, const char *queue)
     if (queue != NULL && json_object_get(scheduling, "queueName") == NULL &&
         !str_eq(fact_text(scheduling, "gang"), "None")) {
         json_t *copy = scheduling == NULL ? json_object() : json_copy((json_t *)scheduling);
-        set(copy, "queueName", json_string(queue)); /* not if it is no object: refused */
+        set(copy, "queueName", json_string(queue)); /* fails if it is no object: refused later */
         set(options, "scheduling", copy);
     }
     return json_object_size(options) == 0 ? NULL : json_incref(options);

@@ -31,7 +31,7 @@ struct point_figures {
         double value, low, high; /* NaN: unknown */
     } * figures;
     double baseline_throughput; /* in the same unit; NaN: unknown */
-    const char *unit;           /* of both; static */
+    const char *unit;           /* of the throughput and of its baseline; static */
     uint32_t n_succeeded;       /* trials */
 };
 

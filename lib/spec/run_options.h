@@ -28,7 +28,8 @@ void run_options_done(struct run_options *o);
  * between them say, and reads them. -EINVAL with diagnostics. */
 int run_options_read(struct node *document, const char *key, struct run_options *ret,
                      struct diags *diags);
-/* The first half of that: each field by itself, as the schema says. */
+/* The first half of that: each field by itself, as the schema says, also those that name the
+ * definition or stop the run. */
 void run_options_check_form(struct node *document, const char *key, struct diags *diags);
 
 /* How many trials run at a time: 1 or more. */
