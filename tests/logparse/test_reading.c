@@ -114,6 +114,36 @@ TEST(a_rate_is_held_against_the_pace_of_its_lines)
     }
 }
 
+#define MEAN                                                                                       \
+    "- {kind: Step, aggregate: Last, skip: {steps: 5}, pattern: 'step (?<step>) (?<rate>) "        \
+    "img/s'}\n"
+
+/* A line of a mean states the time of all steps so far, whatever it was in each. Other programs took
+ * the CPU in the second half: 100 steps of 4 ms, and 60 of 40 ms. */
+TEST(a_mean_since_the_start_is_held_against_the_whole_time)
+{
+    static const struct {
+        double factor; /* of the rate that is stated */
+        enum log_witness witness;
+    } rows[] = {{1, LOG_WITNESS_AGREES}, {2, LOG_WITNESS_DISAGREES}, {.5, LOG_WITNESS_DISAGREES}};
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        _cleanup_(log_rule_freep) struct log_rule *rule = NULL; /* outlives the parser */
+        _cleanup_(log_parser_freep) struct log_parser *p = parser_of(MEAN, 8, 1, &rule);
+        double t_s = 0;
+        for (unsigned k = 1; k <= 160; k++) {
+            t_s += k <= 100 ? .004 : .04;
+            const double rate = rows[i].factor * 8 * k / t_s;
+            _cleanup_(freep) char *line = xasprintf("step %u %.6f img/s\n", k, rate);
+            log_parser_feed(p, LOG_STDOUT, line, strlen(line), (int64_t)((1000 + t_s) * 1e9));
+        }
+        log_parser_end(p, INT64_C(2000000000000));
+        const struct log_reading *r = log_parser_reading(p);
+        print_message("# %g: %s, %g beside %g\n", rows[i].factor, log_witness_names[r->witness],
+                      r->rate, r->pace);
+        assert_int_equal(r->witness, rows[i].witness);
+    }
+}
+
 /* A file's lines have the time that they name, some in whole seconds. */
 TEST(the_pace_of_a_file)
 {
