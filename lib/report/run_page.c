@@ -182,15 +182,6 @@ static void put_tables(struct sheet *s, const struct layout *l)
 
 /* ---- where it ran ---- */
 
-static void put_nodes(struct sheet *s, const struct result *r)
-{
-    if (r->nodes.len > 0) {
-        sheet_open(s, SHEET_PLAIN, "Nodes");
-        sheet_put_nodes(s, r);
-        sheet_close(s);
-    }
-}
-
 /* What a start record says of where its replica ran. */
 static const char *const fact_titles[HARDWARE_TEXTS] = {
     [HARDWARE_CPU_MODEL] = "CPU", [HARDWARE_KERNEL] = "KERNEL", [HARDWARE_BLAS_CORE] = "BLAS CORE",
@@ -299,7 +290,11 @@ static void put_sections(struct sheet *s, const struct layout *l)
     sheet_open(s, SHEET_NOTES, "Notes");
     sheet_notes(s, l);
     sheet_close(s);
-    put_nodes(s, l->result);
+    if (l->result->nodes.len > 0) {
+        sheet_open(s, SHEET_PLAIN, "Nodes");
+        (void)sheet_put_nodes(s, l->result); /* it has some */
+        sheet_close(s);
+    }
     put_environment(s, l);
 }
 
