@@ -64,17 +64,12 @@ struct layout_columns layout_columns_of(const struct layout *l, unsigned parts)
     return columns;
 }
 
-/* Those that the definition asks for. */
-static struct layout_columns columns_of_programs(const struct spec *spec)
+bool layout_has_columns(const struct layout *l, unsigned parts)
 {
-    struct layout_columns columns = {0};
-    figure_each_kind (k) {
-        if (k->column != NULL && k != &figure_kinds[FIGURE_THROUGHPUT] &&
-            figure_is_asked(k, spec)) {
-            *vec_push(&columns.list) = (struct layout_column){k, k->has_interval};
-        }
-    }
-    return columns;
+    struct layout_columns columns = layout_columns_of(l, parts);
+    const bool has = columns.list.len > 0;
+    vec_done(&columns.list);
+    return has;
 }
 
 /* What a table of points has columns for. */
@@ -197,9 +192,7 @@ static void put_identity(struct sheet *s, const struct layout *l, const struct p
     row_system(s, &with->words, p);
     row_text(s, NULL, "phase", trial_phase_to_string(l->result->points[p->index].phase));
     row_params(s, &with->words.names, p);
-    if (with->devices) {
-        table_number(row_people(s), "DEVICES", "%u", p->devices);
-    }
+    row_count(s, with->devices ? "DEVICES" : NULL, NULL, p->devices);
 }
 
 static void put_throughput(struct sheet *s, const struct layout *l,
@@ -215,9 +208,8 @@ static void put_throughput(struct sheet *s, const struct layout *l,
         row_number(s, "MIN", "throughput_min", figure_shown_value(f, p->throughput_min), 1);
         row_number(s, "MAX", "throughput_max", figure_shown_value(f, p->throughput_max), 1);
     }
-    struct table *t = row_people(s);
-    if (t != NULL && with->trials) {
-        table_number(t, "TRIALS", "%zu/%zu", p->n_succeeded, p->n_trials);
+    if (with->trials) {
+        table_number(row_people(s), "TRIALS", "%zu/%zu", p->n_succeeded, p->n_trials);
     }
 }
 
@@ -241,7 +233,7 @@ static void put_figure(struct sheet *s, const struct spec *spec, const struct la
     }
     if (t != NULL && is_time) {
         put_reached(t, spec, p);
-    } else if (t != NULL && is_after) {
+    } else if (is_after) {
         table_number(t, "KNOWN", "%zu/%zu", p->n_after, p->n_succeeded);
     }
 }
@@ -326,8 +318,13 @@ void points_put_all(struct sheet *s, const struct result *r)
         .words.spec = r->def->spec,
         .throughput = true,
         .range = true,
-        .figures = columns_of_programs(r->def->spec),
     };
+    figure_each_kind (k) {
+        if (k->column != NULL && k != &figure_kinds[FIGURE_THROUGHPUT] &&
+            figure_is_asked(k, r->def->spec)) {
+            *vec_push(&with.figures.list) = (struct layout_column){k, k->has_interval};
+        }
+    }
     words_add_all(&with.words, r);
     metric_names_add(&with.metrics, r);
     result_each_point (p, r) {
