@@ -185,16 +185,6 @@ static char *heading_of(const struct figure_kind *k, const struct spec *spec)
 
 static const char interval[] = "95% INTERVAL";
 
-static void put_identity(struct sheet *s, const struct layout *l, const struct point_columns *with,
-                         const struct point *p)
-{
-    row_count(s, with->index ? "POINT" : NULL, "point", p->index);
-    row_system(s, &with->words, p);
-    row_text(s, NULL, "phase", trial_phase_to_string(l->result->points[p->index].phase));
-    row_params(s, &with->words.names, p);
-    row_count(s, with->devices ? "DEVICES" : NULL, NULL, p->devices);
-}
-
 static void put_throughput(struct sheet *s, const struct layout *l,
                            const struct point_columns *with, const struct point_result *p)
 {
@@ -268,17 +258,6 @@ static void put_facts(struct sheet *s, const struct result *r, const struct poin
     }
 }
 
-static void put_metric(struct sheet *s, const struct layout *l, const char *name,
-                       const struct figure *f)
-{
-    _cleanup_(freep) char *heading = text_capitals(name), *column = xasprintf("metric_%s", name);
-    const int decimals = str_eq(f->unit, "ratio") ? 1 : ROW_NUMBER;
-    const bool has_interval =
-        swept_any(l->result, q, metric_of_point(q, name)->estimate.has_interval);
-    row_figure(s, heading, column, f, decimals);
-    row_interval(s, has_interval ? interval : NULL, column, f, decimals);
-}
-
 static void put_row(struct sheet *s, const struct layout *l, const struct point_columns *with,
                     const struct point_result *p)
 {
@@ -286,7 +265,11 @@ static void put_row(struct sheet *s, const struct layout *l, const struct point_
     row_text(s, NULL, "kind", p->point->is_baseline ? "baseline" : "point");
     row_text(s, NULL, "run", l->result->def->name);
     row_text(s, NULL, "benchmark", spec->name);
-    put_identity(s, l, with, p->point);
+    row_count(s, with->index ? "POINT" : NULL, "point", p->point->index);
+    row_system(s, &with->words, p->point);
+    row_text(s, NULL, "phase", trial_phase_to_string(p->phase));
+    row_params(s, &with->words.names, p->point);
+    row_count(s, with->devices ? "DEVICES" : NULL, NULL, p->point->devices);
     if (with->throughput) {
         put_throughput(s, l, with, p);
     }
@@ -297,7 +280,14 @@ static void put_row(struct sheet *s, const struct layout *l, const struct point_
         put_facts(s, l->result, p);
     }
     vec_each (const char *const, name, &with->metrics) {
-        put_metric(s, l, *name, metric_of_point(p, *name));
+        _cleanup_(freep) char *heading = text_capitals(*name);
+        _cleanup_(freep) char *column = xasprintf("metric_%s", *name);
+        const struct figure *f = metric_of_point(p, *name);
+        const int decimals = str_eq(f->unit, "ratio") ? 1 : ROW_NUMBER;
+        const bool has_interval =
+            swept_any(l->result, q, metric_of_point(q, *name)->estimate.has_interval);
+        row_figure(s, heading, column, f, decimals);
+        row_interval(s, has_interval ? interval : NULL, column, f, decimals);
     }
     row_end(s);
 }
