@@ -69,16 +69,11 @@ static bool read_machines(struct figures_reader *r, struct machines *m, const ch
     return true;
 }
 
-static const char *unit_of(const char *text)
-{
-    const int unit = text == NULL ? -1 : str_index(text, result_units, SUMMARY_UNIT_COUNT);
-    return unit < 0 ? NULL : result_units[unit];
-}
-
 /* What a trial says as a whole. */
 static bool take_trial(struct trial_result *t, const struct trial_result *f)
 {
-    t->unit = unit_of(f->unit);
+    const int unit = f->unit == NULL ? -1 : str_index(f->unit, result_units, SUMMARY_UNIT_COUNT);
+    t->unit = unit < 0 ? NULL : result_units[unit];
     t->throughput = f->throughput;
     if (t->outcome == ATTEMPT_SUCCEEDED && isnan(f->throughput)) {
         t->phase = TRIAL_METRICS_UNAVAILABLE;
@@ -95,12 +90,6 @@ static bool take_trial(struct trial_result *t, const struct trial_result *f)
     t->evaluations_k = f->evaluations_k;
     t->evaluations_from = f->evaluations_from;
     return t->unit != NULL && f->after.state < AFTER_STATE_COUNT;
-}
-
-static bool take_metrics(struct trial_result *t, const char *text)
-{
-    json_auto_t *o = text == NULL ? NULL : json_loads(text, 0, NULL);
-    return text == NULL || metrics_from_json(o, SIZE_MAX, &t->metrics, NULL) >= 0;
 }
 
 static int end_points(struct figures_reader *r, uint32_t until)
@@ -133,8 +122,11 @@ int figures_read(void *reader, const struct attempt_id *id, const struct trial_f
     if (t->row == NULL || !attempt_id_eq(&t->row->id, id)) {
         return 0;
     }
+    json_auto_t *metrics = f->metrics == NULL ? NULL : json_loads(f->metrics, 0, NULL);
     trial_take_outcome(t, result->phase);
-    return take_trial(t, &f->trial) && take_metrics(t, f->metrics) &&
+    return take_trial(t, &f->trial) &&
+                   (f->metrics == NULL ||
+                    metrics_from_json(metrics, SIZE_MAX, &t->metrics, NULL) >= 0) &&
                    (t->phase != TRIAL_SUCCEEDED || read_machines(r, &r->of_point, f->machines))
                ? 0
                : -EBADMSG;
