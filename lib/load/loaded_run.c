@@ -28,62 +28,18 @@ static int add_rows(struct store *s, const char *uid, struct run_result *run, st
     return r;
 }
 
-struct reading {
-    struct figures_reader reader;
-    struct run_result *run;
-    size_t at;      /* both lists have the same order */
-    uint32_t point; /* those before it are complete */
-};
-
-static bool end_points(struct reading *r, uint32_t point)
-{
-    bool is_good = true;
-    for (; is_good && r->point < point; r->point++) {
-        is_good = figures_end_point(&r->reader, r->point);
-    }
-    return is_good;
-}
-
-/* Those of an attempt that has ended since are passed over. */
-static int on_figures(void *ctx, const struct attempt_id *id, const struct trial_figures *figures)
-{
-    struct reading *r = ctx;
-    size_t at = r->at;
-    while (at < r->run->n_rows && !attempt_id_eq(&r->run->rows[at].id, id)) {
-        at++;
-    }
-    if (at == r->run->n_rows) {
-        return 0;
-    }
-    r->at = at + 1;
-    const uint32_t n_points = r->run->result->def->matrix.n_points;
-    if (!end_points(r, id->point < n_points ? id->point : n_points)) {
-        return -ENOENT;
-    }
-    return figures_read(&r->reader, &r->run->rows[at], figures) ? 0 : -EBADMSG;
-}
-
-/* -ENOENT: an attempt has no figures; -EBADMSG: they are damaged. */
-static int add_figures(struct store *s, const char *uid, struct run_result *run, struct err *err)
-{
-    struct reading reading = {.reader.result = run->result, .run = run};
-    int r = s->ops->list_figures(s, uid, on_figures, &reading, err);
-    if (r >= 0) {
-        r = end_points(&reading, run->result->def->matrix.n_points) ? 0 : -ENOENT;
-    }
-    figures_reader_done(&reading.reader);
-    return r;
-}
-
+/* By figures: -ENOENT: an attempt has none; -EBADMSG: they are damaged. */
 static int load(struct store *s, const struct run_row *row, const struct run_def *def,
                 bool by_figures, struct run_result *run, struct err *err)
 {
     const int r = s->ops->list_outcomes(s, row->uid, &run->rows, &run->n_rows, err);
     run->result = result_begin(def, row->status.phase);
     result_assign_rows(run->result, run->rows, run->n_rows);
-    return r < 0        ? r
-           : by_figures ? add_figures(s, row->uid, run, err)
-                        : add_rows(s, row->uid, run, err);
+    struct figures_reader reader = {.result = run->result};
+    return r < 0 ? r
+           : by_figures
+               ? figures_end(&reader, s->ops->list_figures(s, row->uid, figures_read, &reader, err))
+               : add_rows(s, row->uid, run, err);
 }
 
 int run_result_load(struct store *s, const struct run_row *row, const struct run_def *def,

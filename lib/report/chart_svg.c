@@ -108,16 +108,6 @@ static void put_title(struct buf *out, const char *text)
     html_put(out, "<title>", text, "</title>");
 }
 
-/* The bytes before the last character that a line holds, of a text with more. */
-static size_t bytes_of_line(const char *text)
-{
-    size_t i = 0;
-    for (size_t n = 0; n < MAX_LINE; i++) {
-        n += ((unsigned char)text[i] & 0xc0) != 0x80; /* the first byte of a character */
-    }
-    return i - 1;
-}
-
 /* At most MAX_LINE characters; a longer text ends with an ellipsis and has
  * the whole in a <title>. */
 static void put_name(struct buf *out, double x, double y, const char *classes, const char *name)
@@ -126,7 +116,11 @@ static void put_name(struct buf *out, double x, double y, const char *classes, c
         put_text(out, x, y, classes, name);
         return;
     }
-    _cleanup_(freep) char *head = xstrndup(name, bytes_of_line(name));
+    size_t i = 0; /* the bytes before the last character that a line holds */
+    for (size_t n = 0; n < MAX_LINE; i++) {
+        n += ((unsigned char)name[i] & 0xc0) != 0x80; /* the first byte of a character */
+    }
+    _cleanup_(freep) char *head = xstrndup(name, i - 1);
     buf_printf(out, "<text x=\"%.1f\" y=\"%.1f\" class=\"%s\">", x, y, classes);
     put_title(out, name);
     html_put(out, "", head, "…</text>\n");
@@ -155,12 +149,6 @@ static void put_mark(struct buf *out, double x, double y, size_t series, const c
     }
     buf_printf(out, "%s%s/></g>\n", shapes[series % COUNT_OF(shapes)],
                is_hollow ? " class=\"h\"" : "");
-}
-
-static void put_legend(struct buf *out, double y, size_t series, const char *name)
-{
-    put_mark(out, LEGEND_PX - 12, y - 4, series, NULL);
-    put_name(out, LEGEND_PX, y, "n", name);
 }
 
 /* Numbers below the plot but for those that would touch the one before, and lines up through it. */
@@ -367,7 +355,8 @@ static void put_lines(const struct chart *c, bool is_file, struct buf *out)
     put_text(out, (LEFT_PX + WIDTH_PX - RIGHT_PX) / 2, y, "n m", c->x_title);
     for (size_t i = 0; has_legend && i < c->series.len; i++) {
         y += ROW_PX;
-        put_legend(out, y, i, c->series.items[i].name);
+        put_mark(out, LEGEND_PX - 12, y - 4, i, NULL);
+        put_name(out, LEGEND_PX, y, "n", c->series.items[i].name);
     }
     if (with_ideal) {
         y += ROW_PX;

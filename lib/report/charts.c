@@ -45,7 +45,9 @@ struct maker {
 
 /* ---- words ---- */
 
-/* Owned. */
+static const char the_point[] = "the point"; /* the only one */
+
+/* "pservers 2, trainers 4"; owned. */
 static char *name_of(const struct point_words *words, const struct point *p, const char *none)
 {
     struct buf text = BUF_INIT;
@@ -53,20 +55,14 @@ static char *name_of(const struct point_words *words, const struct point *p, con
     return buf_take(&text);
 }
 
-/* "pservers 2, trainers 4"; owned. */
-static char *point_name(const struct layout *l, const struct point_result *p)
-{
-    return name_of(&l->words, p->point, "the point");
-}
-
 /* "pservers 2, trainers 4: 120.7 samples/s (95%: 118.1..122.9)". Owned. */
 static char *mark_text(const struct layout *l, const struct point_result *p,
                        const struct figure_kind *y)
 {
     const struct figure f = figure_of(p, y), shown = figure_shown(&f);
+    _cleanup_(freep) char *name = name_of(&l->words, p->point, the_point);
     struct buf text = BUF_INIT;
-    words_put_point(&l->words, p->point, "the point", &text);
-    buf_puts(&text, ": ");
+    buf_printf(&text, "%s: ", name);
     if (y->is_percent) {
         words_put_percent(&f.estimate, &text);
     } else {
@@ -81,18 +77,14 @@ static char *mark_text(const struct layout *l, const struct point_result *p,
 
 /* ---- lines: what x is, and which points make a line ---- */
 
-static bool is_number(const struct layout *l, const char *name)
-{
-    return !swept_any(l->result, p, !params_get(&p->point->params, name)->is_int);
-}
-
 /* The number of trainers, else the first parameter of numbers, of those that vary within a system.
  * NULL: none does. */
 static const char *x_name(const struct layout *l)
 {
     const char *number = NULL;
     vec_each (const char *, name, &l->words.names) {
-        if (layout_follows_system(l, *name) || !is_number(l, *name)) {
+        if (layout_follows_system(l, *name) ||
+            swept_any(l->result, p, !params_get(&p->point->params, *name)->is_int)) {
             continue;
         }
         if (str_eq(*name, "trainers") || str_eq(*name, "workers")) {
@@ -106,10 +98,8 @@ static const char *x_name(const struct layout *l)
 static bool is_same_line(const struct layout *l, const struct point *a, const struct point *b,
                          const char *x)
 {
-    if (a->system != b->system) {
-        return false;
-    }
-    return vec_all(&l->words.names, name,
+    return a->system == b->system &&
+           vec_all(&l->words.names, name,
                    str_eq(*name, x) ||
                        value_eq(params_get(&a->params, *name), params_get(&b->params, *name)));
 }
@@ -193,14 +183,6 @@ static bool make_lines(struct chart *c, const struct layout *l, const char *x,
     return c->series.len > 0;
 }
 
-/* What the numbers of the axis are. Owned. */
-static char *y_words(const struct layout *l, const struct figure_kind *y)
-{
-    return y == KIND(THROUGHPUT)  ? xstrdup(l->unit)
-           : y == KIND(TIME_COST) ? xasprintf("of a trial, at %s", l->result->price)
-                                  : words_meaning(y, l->result->def);
-}
-
 static bool lines(const struct layout *l, const struct maker *m, struct chart *ret)
 {
     const struct figure_kind *y = m->y;
@@ -214,7 +196,9 @@ static bool lines(const struct layout *l, const struct maker *m, struct chart *r
         return false;
     }
     ret->title = xasprintf("%s by %s", y->title, x);
-    ret->subtitle = y_words(l, y);
+    ret->subtitle = y == KIND(THROUGHPUT)  ? xstrdup(l->unit)
+                    : y == KIND(TIME_COST) ? xasprintf("of a trial, at %s", l->result->price)
+                                           : words_meaning(y, l->result->def);
     return ret->series.len > 1 || ret->series.items[0].marks.len > 1; /* one mark is a number */
 }
 
@@ -228,7 +212,7 @@ static bool points(const struct layout *l, const struct maker *m, struct chart *
     }
     result_each_swept (p, l->result) {
         if (p->throughput.estimate.known) {
-            struct chart_series row = {.name = point_name(l, p),
+            struct chart_series row = {.name = name_of(&l->words, p->point, the_point),
                                        .whole = ideal_of(l, p, KIND(THROUGHPUT))};
             const struct figure shown = figure_shown(&p->throughput);
             (void)add_mark(&row, &shown.estimate, mark_text(l, p, KIND(THROUGHPUT)));
@@ -259,26 +243,19 @@ static char *missing_phases(const struct layout *l)
                               n, n_measured);
 }
 
-#define PHASES                                                                                     \
-    "means of all steps of all trials (a throughput is a median of trials); phases may overlap, "  \
-    "so their sum may exceed the step"
-
-/* Has a swept point more threads that compute than the run had CPUs? */
-static bool has_shared_cpus(const struct run_def *def)
-{
-    return def->cpus > 0 &&
-           array_any(def->matrix.points, def->matrix.n_swept, p, point_busy_threads(p) > def->cpus);
-}
-
 static bool phases(const struct layout *l, const struct maker *m, struct chart *ret)
 {
+    const struct run_def *def = l->result->def;
+    const bool shares_cpus = /* a point has more threads that compute than the run had CPUs */
+        def->cpus > 0 && swept_any(l->result, p, point_busy_threads(p->point) > def->cpus);
     *ret = (struct chart){CHART_BARS, .id = m->name};
     result_each_swept (p, l->result) {
         const struct step_means means = *phases_of_leading(p);
         if (means.n_replicas == 0) {
             continue;
         }
-        struct chart_series row = {.name = point_name(l, p), .whole = MS_PER_NS * means.step_ns};
+        struct chart_series row = {.name = name_of(&l->words, p->point, the_point),
+                                   .whole = MS_PER_NS * means.step_ns};
         for (unsigned k = 0; k < PHASE_COUNT; k++) {
             const struct estimate part = {.value = MS_PER_NS * means.phase_ns[k]};
             struct buf text = BUF_INIT;
@@ -296,12 +273,11 @@ static bool phases(const struct layout *l, const struct maker *m, struct chart *
     }
     ret->whole = xstrdup("the whole step");
     ret->missing = missing_phases(l);
-    ret->subtitle = xasprintf(PHASES "%s", has_shared_cpus(l->result->def)
-                                               ? "; where processes share CPUs, a phase includes "
-                                                 "waiting for one"
-                                               : "");
-    ret->title = xasprintf("What a %s's step consists of",
-                           matrix_training_words(&l->result->def->matrix).one);
+    ret->subtitle = xasprintf(
+        "means of all steps of all trials (a throughput is a median of trials); phases may "
+        "overlap, so their sum may exceed the step%s",
+        shares_cpus ? "; where processes share CPUs, a phase includes waiting for one" : "");
+    ret->title = xasprintf("What a %s's step consists of", matrix_training_words(&def->matrix).one);
     ret->x_title = xstrdup("ms a step");
     return true;
 }
@@ -312,7 +288,7 @@ static bool phases(const struct layout *l, const struct maker *m, struct chart *
 static struct chart_series evaluations_of(const struct layout *l, const struct point_result *p,
                                           enum goal_kind kind)
 {
-    struct chart_series s = {.name = point_name(l, p)};
+    struct chart_series s = {.name = name_of(&l->words, p->point, the_point)};
     vec_each (const struct evaluation, e, &p->kept->evaluations) {
         const double t_s = (double)e->t_ms / 1e3;
         const struct estimate value = {.value = evaluation_value(e, kind)};

@@ -6,12 +6,6 @@
 #include "base/str.h"
 #include "result/catalogue.h"
 
-/* All swept points have the same names (spec_load sees to it), so `name` is in both. */
-static bool same_value(const struct params *a, const struct params *b, const char *name)
-{
-    return value_eq(params_get(a, name), params_get(b, name));
-}
-
 void layout_init(struct layout *l, const struct result *r)
 {
     *l = (struct layout){.result = r, .words.spec = r->def->spec, .own_baselines = true};
@@ -28,21 +22,16 @@ void layout_done(struct layout *l)
     vec_done(&l->words.names);
 }
 
-static const char *system_name(const struct layout *l, const struct point *p)
-{
-    return l->result->def->spec->systems.items[p->system].label;
-}
-
 bool layout_follows_system(const struct layout *l, const char *name)
 {
+    const uint32_t n = l->result->def->matrix.n_swept;
     result_each_swept (p, l->result) {
-        for (const struct point_result *q = l->result->points; q < p; q++) {
-            if (q->point->system == p->point->system) { /* the first one stands for all before p */
-                if (!same_value(&q->point->params, &p->point->params, name)) {
-                    return false;
-                }
-                break;
-            }
+        /* All swept points have the same names (spec_load sees to it), so `name` is in both. */
+        const struct point_result *first =
+            array_find(l->result->points, n, q, q->point->system == p->point->system);
+        if (!value_eq(params_get(&first->point->params, name),
+                      params_get(&p->point->params, name))) {
+            return false;
         }
     }
     return true;
@@ -77,20 +66,13 @@ void layout_describe_place(const struct layout *l, uint32_t point, struct buf *o
     }
 }
 
-/* Does some system count its steps in records? A system whose log is read runs as many as its
- * program wants, and a note says how many were found. */
-static bool counts_steps(const struct spec *spec)
-{
-    return vec_any(&spec->systems, system, system->log == NULL);
-}
-
 void layout_describe_run(const struct layout *l, struct buf *out)
 {
     const struct run_def *def = l->result->def;
     const struct spec *spec = def->spec;
     const uint32_t n_swept = def->matrix.n_swept, n_added = def->matrix.n_points - n_swept;
     if (!l->words.systems) {
-        buf_printf(out, "%s; ", system_name(l, l->result->points[0].point));
+        buf_printf(out, "%s; ", spec->systems.items[l->result->points[0].point->system].label);
     }
     vec_each (struct param, p, &l->result->points[0].point->params.list) {
         if (!words_has_name(&l->words.names, p->name)) {
@@ -120,7 +102,8 @@ void layout_describe_run(const struct layout *l, struct buf *out)
     if (spec->ends_after_steps) {
         buf_printf(out, ", which end the programs after %lld measured step%s",
                    (long long)spec->steps, plural((uint64_t)spec->steps));
-    } else if (counts_steps(spec)) {
+    } else if (vec_any(&spec->systems, system, system->log == NULL)) {
+        /* A system whose log is read runs as many as its program wants; a note says how many. */
         buf_printf(out, ", of %lld step%s after %lld warm-up step%s", (long long)spec->steps,
                    plural((uint64_t)spec->steps), (long long)spec->warmup_steps,
                    plural((uint64_t)spec->warmup_steps));

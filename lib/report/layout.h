@@ -46,6 +46,7 @@ struct layout_columns {
     list;
 };
 struct layout_columns layout_columns_of(const struct layout *l, unsigned parts);
+bool layout_has_columns(const struct layout *l, unsigned parts);
 /* For people: a row a swept point, with throughput and efficiency, and these parts. Interval
  * columns are omitted if no point has one, scaling columns if every point is its own baseline, in a
  * brief layout the trials if no point lacks one. Owned. */

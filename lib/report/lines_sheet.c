@@ -15,26 +15,6 @@ struct read_log {
     struct log_reading reading;
 };
 
-/* `reading` may be NULL. */
-static void take(struct read_logs *logs, const struct replica_id *id, const json_t *reading)
-{
-    struct read_log log = {.id = *id};
-    if (reading != NULL && log_reading_of_json(reading, &log.reading) == 0) {
-        *vec_push(&logs->list) = log;
-    }
-}
-
-/* "11-39", "-", "63.9..64.1": what people get of a span. */
-static void put_span(struct table *t, const struct log_span *s)
-{
-    table_number(t, "LINES", s->first == s->last ? "%llu" : "%llu-%llu",
-                 (unsigned long long)s->first, (unsigned long long)s->last);
-    table_text(t, "TAKEN FOR", "%s", log_use_names[s->use]);
-    table_number(t, "COUNT", "%llu", (unsigned long long)s->n);
-    table_known(t, "VALUES", !isnan(s->least), s->least == s->most ? "%.6g" : "%.6g..%.6g",
-                s->least, s->most);
-}
-
 static void put_row(struct sheet *s, const struct result *r, const struct read_log *log,
                     const struct log_span *span)
 {
@@ -43,10 +23,13 @@ static void put_row(struct sheet *s, const struct result *r, const struct read_l
     row_text(s, NULL, "run", r->def->name);
     row_count(s, "POINT", "point", log->id.attempt.point);
     row_count(s, "TRIAL", "trial", log->id.attempt.trial);
-    if (t != NULL) {
-        table_text(t, "REPLICA", "%s/%u", role_to_string(log->id.role), log->id.index);
-        put_span(t, span);
-    }
+    table_text(t, "REPLICA", "%s/%u", role_to_string(log->id.role), log->id.index);
+    table_number(t, "LINES", span->first == span->last ? "%llu" : "%llu-%llu",
+                 (unsigned long long)span->first, (unsigned long long)span->last);
+    table_text(t, "TAKEN FOR", "%s", log_use_names[span->use]);
+    row_count(s, "COUNT", NULL, span->n);
+    table_known(t, "VALUES", !isnan(span->least), span->least == span->most ? "%.6g" : "%.6g..%.6g",
+                span->least, span->most);
     row_text(s, NULL, "role", role_to_string(log->id.role));
     row_count(s, NULL, "index", log->id.index);
     row_count(s, NULL, "first", span->first);
@@ -63,17 +46,6 @@ static void put_row(struct sheet *s, const struct result *r, const struct read_l
     row_text(s, NULL, "verdict", log_verdict_names[reading->verdict]);
     row_text(s, NULL, "why", reading->why);
     row_end(s);
-}
-
-static void put_rows(struct sheet *s, const struct read_logs *logs)
-{
-    put_row(s, logs->result, &(struct read_log){0}, &(struct log_span){0});
-    row_drop_all(s);
-    vec_each (const struct read_log, log, &logs->list) {
-        vec_each (const struct log_span, span, &log->reading.spans) {
-            put_row(s, logs->result, log, span);
-        }
-    }
 }
 
 /* "Point 0, trial 0, worker/0: 134 lines, 120 of them read; 120.1 samples/s, by the pace of its
@@ -101,7 +73,10 @@ void read_logs_add(struct read_logs *logs, const struct point_result *p)
 {
     point_each_trial (t, p) {
         trial_each_replica (rep, t) {
-            take(logs, &rep->id, rep->reading);
+            struct read_log log = {.id = rep->id};
+            if (rep->reading != NULL && log_reading_of_json(rep->reading, &log.reading) == 0) {
+                *vec_push(&logs->list) = log;
+            }
         }
     }
 }
@@ -114,16 +89,21 @@ void read_logs_done(struct read_logs *logs)
     vec_done(&logs->list);
 }
 
-static void put_people(struct sheet *s, const struct read_logs *logs)
+void sheet_lines(struct sheet *s, const struct read_logs *logs)
 {
     sheet_put_run(s, logs->result, NULL);
-    if (logs->list.len == 0) {
+    put_row(s, logs->result, &(struct read_log){0}, &(struct log_span){0});
+    row_drop_all(s);
+    vec_each (const struct read_log, log, &logs->list) {
+        vec_each (const struct log_span, span, &log->reading.spans) {
+            put_row(s, logs->result, log, span);
+        }
+    }
+    if (!row_end_table(s, 3) && logs->list.len == 0) { /* each part with point, trial, replica */
         sheet_line(s, &sheet_paragraph,
                    "No log was read by a rule: the replicas write records, or none has ended.");
         return;
     }
-    put_rows(s, logs);
-    sheet_table(s, NULL, row_take(s), 3); /* each part with point, trial and replica */
     sheet_block(s, NULL);
     vec_each (const struct read_log, log, &logs->list) {
         struct buf text = BUF_INIT;
@@ -132,13 +112,4 @@ static void put_people(struct sheet *s, const struct read_logs *logs)
     }
     sheet_block(s, NULL);
     sheet_line(s, NULL, "%s", method);
-}
-
-void sheet_lines(struct sheet *s, const struct read_logs *logs)
-{
-    if (s->form == SHEET_CSV) {
-        put_rows(s, logs);
-    } else {
-        put_people(s, logs);
-    }
 }

@@ -22,45 +22,32 @@ static void put_row(struct sheet *s, const struct result *r, const struct node_r
     row_end(s);
 }
 
-static void put_rows(struct sheet *s, const struct result *r)
+bool sheet_put_nodes(struct sheet *s, const struct result *r)
 {
     put_row(s, r, &(struct node_result){0});
     row_drop_all(s);
     vec_each (struct node_result, n, &r->nodes) {
         put_row(s, r, n);
     }
+    const bool has_nodes = row_end_table(s, 1);
+    if (has_nodes) {
+        sheet_block(s, NULL);
+        sheet_line(s, s->form == SHEET_HTML ? &sheet_soft : NULL, "%s", nodes_method);
+    }
+    return has_nodes;
 }
 
-void sheet_put_nodes(struct sheet *s, const struct result *r)
-{
-    const struct sheet_mark *mark = s->form == SHEET_HTML ? &sheet_soft : NULL;
-    put_rows(s, r);
-    sheet_table(s, NULL, row_take(s), 1);
-    sheet_block(s, NULL);
-    sheet_line(s, mark, "%s", nodes_method);
-}
-
-static void put_people(struct sheet *s, const struct result *r)
+void sheet_nodes(struct sheet *s, const struct result *r)
 {
     sheet_put_run(s, r, NULL);
-    if (r->nodes.len == 0) {
+    if (!sheet_put_nodes(s, r)) {
         sheet_line(s, &sheet_paragraph, "No replica of a succeeded trial reports its node.");
         return;
     }
-    sheet_put_nodes(s, r);
     vec_each (struct warning, w, &r->warnings) {
         if (w->code == WARNING_SLOW_NODE || w->code == WARNING_THROTTLED ||
             w->code == WARNING_MIXED_HARDWARE) {
             sheet_line(s, &sheet_warning, "%s", w->message);
         }
-    }
-}
-
-void sheet_nodes(struct sheet *s, const struct result *r)
-{
-    if (s->form == SHEET_CSV) {
-        put_rows(s, r);
-    } else {
-        put_people(s, r);
     }
 }

@@ -32,16 +32,6 @@ static void note_columns(struct notes *notes, const struct layout *l, unsigned p
     vec_done(&columns.list);
 }
 
-/* Their meanings are not repeated here: with each new figure all tables would change. */
-static void note_more(struct notes *notes, const struct layout *l)
-{
-    struct layout_columns columns = layout_columns_of(l, LAYOUT_MORE);
-    if (columns.list.len > 0) {
-        notes_add(notes, NOTE_INFO, "More figures: docs/figures.md says what they mean.");
-    }
-    vec_done(&columns.list);
-}
-
 static void note_throughput(struct notes *notes, const struct layout *l)
 {
     const struct result *r = l->result;
@@ -137,15 +127,6 @@ static void note_flops(struct notes *notes, const struct result *r)
     }
 }
 
-static void warn_of_mfu(struct notes *notes, const struct result *r)
-{
-    if (!has_metric(r, FLOPS_CPU_PEAK) &&
-        swept_any(r, p, metric_of_point(p, "mfu")->estimate.value > 1)) {
-        notes_add(notes, NOTE_WARNING,
-                  "MFU is above 100%%: the FLOPs, the precision or the number of devices is wrong");
-    }
-}
-
 /* Why some trial has no time, or a late one. */
 static void note_accuracy(struct notes *notes, const struct layout *l)
 {
@@ -218,13 +199,11 @@ static void note_baselines(struct notes *notes, const struct result *r)
         notes_add(notes, NOTE_BASE, "%s.", buf_cstr(&without));
     }
     result_each_swept (p, r) {
-        if (p->point->baseline_excluded || seen[p->point->baseline_index]) {
-            continue;
-        }
-        seen[p->point->baseline_index] = true;
-        if (++n <= MAX_BASELINES) {
+        bool *is_seen = &seen[p->point->baseline_index];
+        if (!p->point->baseline_excluded && !*is_seen && ++n <= MAX_BASELINES) {
             note_baseline(notes, r, p);
         }
+        *is_seen |= !p->point->baseline_excluded;
     }
     if (n > MAX_BASELINES) {
         notes_add(notes, NOTE_INFO, "%zu more baselines: see -o json.", n - MAX_BASELINES);
@@ -353,16 +332,13 @@ static void put_judged(const struct threshold_result *t, struct buf *out)
         return;
     }
     number_format(e->value, out);
-    if (!t->threshold->judges_interval) {
-        return;
-    }
-    if (!e->has_interval) {
+    if (t->threshold->judges_interval && e->has_interval) {
+        buf_puts(out, " (");
+        number_format_range(e->low, e->high, out);
+        buf_putc(out, ')');
+    } else if (t->threshold->judges_interval) {
         buf_puts(out, " has no interval, which needs 3 trials of the point and of its baseline");
-        return;
     }
-    buf_puts(out, " (");
-    number_format_range(e->low, e->high, out);
-    buf_putc(out, ')');
 }
 
 static void note_thresholds(struct notes *notes, const struct layout *l)
@@ -418,14 +394,21 @@ void notes_init(struct notes *notes, const struct layout *l)
         note_columns(notes, l, LAYOUT_ALL);
         note_baselines(notes, l->result);
     }
-    note_more(notes, l);
+    if (layout_has_columns(l, LAYOUT_MORE)) {
+        /* Their meanings are not repeated: with each new figure all tables would change. */
+        notes_add(notes, NOTE_INFO, "More figures: docs/figures.md says what they mean.");
+    }
     note_columns(notes, l, LAYOUT_ACCURACY);
     note_accuracy(notes, l);
     note_flops(notes, l->result);
     note_failures(notes, l);
     note_thresholds(notes, l);
     note_wide(notes, l->result);
-    warn_of_mfu(notes, l->result);
+    if (!has_metric(l->result, FLOPS_CPU_PEAK) &&
+        swept_any(l->result, p, metric_of_point(p, "mfu")->estimate.value > 1)) {
+        notes_add(notes, NOTE_WARNING,
+                  "MFU is above 100%%: the FLOPs, the precision or the number of devices is wrong");
+    }
     note_warnings(notes, l);
 }
 

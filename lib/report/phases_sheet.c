@@ -30,9 +30,7 @@ static void put_row(struct sheet *s, const struct result *r, uint32_t point, enu
     const struct limit limit = limit_find(&r->points[point].kept->limit);
     struct table *t = row_people(s);
     row_text(s, NULL, "run", r->def->name);
-    if (t != NULL) { /* parts of the table begin with both */
-        table_text(t, "POINT", "%" PRIu32, point);
-    }
+    table_text(t, "POINT", "%" PRIu32, point); /* parts of the table begin with it and the role */
     row_count(s, NULL, "point", point);
     row_text(s, "ROLE", "role", role_to_string(role));
     row_count(s, NULL, "replicas", m->n_replicas);
@@ -43,9 +41,7 @@ static void put_row(struct sheet *s, const struct result *r, uint32_t point, enu
     }
     put_time(s, "EXPOSED", "exposed_s", role == ROLE_PSERVER ? NAN : m->exposed_ns);
     put_time(s, "CPU", "cpu_s", m->cpu_ns);
-    if (t != NULL) {
-        table_known(t, "MB", !isnan(m->bytes_tx), "%.1f", (m->bytes_tx + m->bytes_rx) / 1e6);
-    }
+    table_known(t, "MB", !isnan(m->bytes_tx), "%.1f", (m->bytes_tx + m->bytes_rx) / 1e6);
     row_number(s, NULL, "bytes_tx", m->bytes_tx, 1);
     row_number(s, NULL, "bytes_rx", m->bytes_rx, 1);
     row_text(s, NULL, "limit", limit_kind_names[limit.kind]);
@@ -133,41 +129,28 @@ static void describe_point(const struct layout *l, const struct point_result *p,
     }
 }
 
-static void put_people(struct sheet *s, const struct result *r)
+void sheet_phases(struct sheet *s, const struct result *r)
 {
-    const uint32_t n = r->def->matrix.n_points;
     struct layout l;
     sheet_put_run(s, r, NULL);
     put_rows(s, r);
-    struct table *t = row_take(s);
-    if (table_n_rows(t) == 0) {
+    if (!sheet_fits(s, s->table)) {
+        table_set_gap(s->table, 1);
+    }
+    if (!row_end_table(s, 2)) { /* each part with point and role */
         sheet_line(s, &sheet_paragraph,
                    "No replica of a succeeded trial reports how it spent its time.");
-        table_free(t);
         return;
     }
-    if (!sheet_fits(s, t)) {
-        table_set_gap(t, 1);
-    }
-    sheet_table(s, NULL, t, 2); /* each part with point and role */
     sheet_block(s, NULL);
     sheet_line(s, NULL, "%s", method);
     layout_init(&l, r);
-    for (uint32_t p = 0; p < n; p++) {
+    result_each_point (p, r) {
         struct buf text = BUF_INIT;
-        if (r->points[p].kept->n_phases > 0) {
-            describe_point(&l, &r->points[p], &text);
+        if (p->kept->n_phases > 0) {
+            describe_point(&l, p, &text);
         }
         sheet_put_line(s, NULL, &text);
     }
     layout_done(&l);
-}
-
-void sheet_phases(struct sheet *s, const struct result *r)
-{
-    if (s->form == SHEET_CSV) {
-        put_rows(s, r);
-    } else {
-        put_people(s, r);
-    }
 }

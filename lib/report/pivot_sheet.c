@@ -222,13 +222,6 @@ static void put_people(struct sheet *s, const struct pivot *p)
 
 /* ---- for programs ---- */
 
-static void put_ratio(const struct pivot *p, struct buf *out)
-{
-    if (p->ratio_axis != NULL) {
-        buf_printf(out, "%s=%s/%s", p->ratio_axis, p->ratio_a, p->ratio_b);
-    }
-}
-
 /* Their columns are called axis_NAME, so that none is called as another column. */
 static void put_axis_words(struct sheet *s, const struct pivot *p, const struct pivot_side *side,
                            size_t head)
@@ -245,7 +238,9 @@ static void put_row(struct sheet *s, const struct pivot *p, size_t i)
     const struct estimate *cell = &p->cells[i];
     const bool has = cell->known && cell->has_interval;
     _cleanup_(buf_done) struct buf ratio = BUF_INIT;
-    put_ratio(p, &ratio);
+    if (p->ratio_axis != NULL) {
+        buf_printf(&ratio, "%s=%s/%s", p->ratio_axis, p->ratio_a, p->ratio_b);
+    }
     row_text(s, NULL, "run", p->result->def->name);
     row_text(s, NULL, "figure", p->figure->name);
     row_text(s, NULL, "ratio", buf_cstr(&ratio));

@@ -35,24 +35,6 @@ static const char *const sections[] = {
     [NOTE_WARNING] = "Warnings",
 };
 
-static void put_head(struct sheet *s, const struct layout *l)
-{
-    struct buf text = BUF_INIT;
-    layout_describe_run(l, &text);
-    sheet_put_run(s, l->result, buf_take(&text));
-}
-
-/* "4 trainers: 2.87x (72.0%; 95%: 68.1..75.2%); ..." */
-static void put_scaling(struct sheet *s, const struct layout *l)
-{
-    _cleanup_(texts_done) struct texts lines = {0};
-    prose_scaling_add(&lines, l, false);
-    sheet_block(s, NULL);
-    vec_each (char *, line, &lines.list) {
-        sheet_line(s, NULL, "%s.", *line);
-    }
-}
-
 /* LAYOUT_BY_INDEX where what varies takes too many columns. */
 static unsigned index_part(struct sheet *s, const struct layout *l)
 {
@@ -119,25 +101,17 @@ static void put_others(struct sheet *s, const struct layout *l, struct buf *capt
                 by_index != 0 || n_words == 0 ? 1 : n_words);
 }
 
-static bool has_columns(const struct layout *l, unsigned part)
-{
-    struct layout_columns columns = layout_columns_of(l, part);
-    const bool has = columns.list.len > 0;
-    vec_done(&columns.list);
-    return has;
-}
-
 void sheet_other_figures(struct sheet *s, const struct layout *l)
 {
     static const char *const of_any[] = {METRIC_SHARED, METRIC_START_SPREAD, METRIC_UNMET, NULL};
     struct words_names metrics = {0};
     struct buf caption = BUF_INIT;
     metric_names_add(&metrics, l->result);
-    if (has_columns(l, LAYOUT_ACCURACY)) {
+    if (layout_has_columns(l, LAYOUT_ACCURACY)) {
         put_caption(l, &caption);
         put_others(s, l, &caption, LAYOUT_ACCURACY);
     }
-    if (!l->is_brief && has_columns(l, LAYOUT_MORE)) {
+    if (!l->is_brief && layout_has_columns(l, LAYOUT_MORE)) {
         buf_puts(&caption, "More figures");
         put_others(s, l, &caption, LAYOUT_MORE);
     }
@@ -180,14 +154,21 @@ static void put_people(struct sheet *s, const struct result *r)
 {
     _cleanup_(layout_done) struct layout l;
     _cleanup_(notes_done) struct notes notes;
+    _cleanup_(texts_done) struct texts lines = {0};
+    struct buf text = BUF_INIT;
     layout_init(&l, r);
     l.is_brief = s->term.brief;
     notes_init(&notes, &l);
-    put_head(s, &l);
+    layout_describe_run(&l, &text);
+    sheet_put_run(s, r, buf_take(&text));
     if (s->term.brief) {
         put_notes(s, &notes, NOTE_FAILED, NOTE_FAILED);
     }
-    put_scaling(s, &l);
+    prose_scaling_add(&lines, &l, false);
+    sheet_block(s, NULL);
+    vec_each (char *, line, &lines.list) { /* "4 trainers: 2.87x (72.0%; 95%: 68.1..75.2%); ..." */
+        sheet_line(s, NULL, "%s.", *line);
+    }
     put_points(s, &l);
     sheet_other_figures(s, &l);
     if (s->term.brief) {

@@ -64,17 +64,12 @@ struct layout_columns layout_columns_of(const struct layout *l, unsigned parts)
     return columns;
 }
 
-/* Those that the definition asks for. */
-static struct layout_columns columns_of_programs(const struct spec *spec)
+bool layout_has_columns(const struct layout *l, unsigned parts)
 {
-    struct layout_columns columns = {0};
-    figure_each_kind (k) {
-        if (k->column != NULL && k != &figure_kinds[FIGURE_THROUGHPUT] &&
-            figure_is_asked(k, spec)) {
-            *vec_push(&columns.list) = (struct layout_column){k, k->has_interval};
-        }
-    }
-    return columns;
+    struct layout_columns columns = layout_columns_of(l, parts);
+    const bool has = columns.list.len > 0;
+    vec_done(&columns.list);
+    return has;
 }
 
 /* What a table of points has columns for. */
@@ -190,18 +185,6 @@ static char *heading_of(const struct figure_kind *k, const struct spec *spec)
 
 static const char interval[] = "95% INTERVAL";
 
-static void put_identity(struct sheet *s, const struct layout *l, const struct point_columns *with,
-                         const struct point *p)
-{
-    row_count(s, with->index ? "POINT" : NULL, "point", p->index);
-    row_system(s, &with->words, p);
-    row_text(s, NULL, "phase", trial_phase_to_string(l->result->points[p->index].phase));
-    row_params(s, &with->words.names, p);
-    if (with->devices) {
-        table_number(row_people(s), "DEVICES", "%u", p->devices);
-    }
-}
-
 static void put_throughput(struct sheet *s, const struct layout *l,
                            const struct point_columns *with, const struct point_result *p)
 {
@@ -215,9 +198,8 @@ static void put_throughput(struct sheet *s, const struct layout *l,
         row_number(s, "MIN", "throughput_min", figure_shown_value(f, p->throughput_min), 1);
         row_number(s, "MAX", "throughput_max", figure_shown_value(f, p->throughput_max), 1);
     }
-    struct table *t = row_people(s);
-    if (t != NULL && with->trials) {
-        table_number(t, "TRIALS", "%zu/%zu", p->n_succeeded, p->n_trials);
+    if (with->trials) {
+        table_number(row_people(s), "TRIALS", "%zu/%zu", p->n_succeeded, p->n_trials);
     }
 }
 
@@ -241,7 +223,7 @@ static void put_figure(struct sheet *s, const struct spec *spec, const struct la
     }
     if (t != NULL && is_time) {
         put_reached(t, spec, p);
-    } else if (t != NULL && is_after) {
+    } else if (is_after) {
         table_number(t, "KNOWN", "%zu/%zu", p->n_after, p->n_succeeded);
     }
 }
@@ -276,17 +258,6 @@ static void put_facts(struct sheet *s, const struct result *r, const struct poin
     }
 }
 
-static void put_metric(struct sheet *s, const struct layout *l, const char *name,
-                       const struct figure *f)
-{
-    _cleanup_(freep) char *heading = text_capitals(name), *column = xasprintf("metric_%s", name);
-    const int decimals = str_eq(f->unit, "ratio") ? 1 : ROW_NUMBER;
-    const bool has_interval =
-        swept_any(l->result, q, metric_of_point(q, name)->estimate.has_interval);
-    row_figure(s, heading, column, f, decimals);
-    row_interval(s, has_interval ? interval : NULL, column, f, decimals);
-}
-
 static void put_row(struct sheet *s, const struct layout *l, const struct point_columns *with,
                     const struct point_result *p)
 {
@@ -294,7 +265,11 @@ static void put_row(struct sheet *s, const struct layout *l, const struct point_
     row_text(s, NULL, "kind", p->point->is_baseline ? "baseline" : "point");
     row_text(s, NULL, "run", l->result->def->name);
     row_text(s, NULL, "benchmark", spec->name);
-    put_identity(s, l, with, p->point);
+    row_count(s, with->index ? "POINT" : NULL, "point", p->point->index);
+    row_system(s, &with->words, p->point);
+    row_text(s, NULL, "phase", trial_phase_to_string(p->phase));
+    row_params(s, &with->words.names, p->point);
+    row_count(s, with->devices ? "DEVICES" : NULL, NULL, p->point->devices);
     if (with->throughput) {
         put_throughput(s, l, with, p);
     }
@@ -305,7 +280,14 @@ static void put_row(struct sheet *s, const struct layout *l, const struct point_
         put_facts(s, l->result, p);
     }
     vec_each (const char *const, name, &with->metrics) {
-        put_metric(s, l, *name, metric_of_point(p, *name));
+        _cleanup_(freep) char *heading = text_capitals(*name);
+        _cleanup_(freep) char *column = xasprintf("metric_%s", *name);
+        const struct figure *f = metric_of_point(p, *name);
+        const int decimals = str_eq(f->unit, "ratio") ? 1 : ROW_NUMBER;
+        const bool has_interval =
+            swept_any(l->result, q, metric_of_point(q, *name)->estimate.has_interval);
+        row_figure(s, heading, column, f, decimals);
+        row_interval(s, has_interval ? interval : NULL, column, f, decimals);
     }
     row_end(s);
 }
@@ -326,8 +308,13 @@ void points_put_all(struct sheet *s, const struct result *r)
         .words.spec = r->def->spec,
         .throughput = true,
         .range = true,
-        .figures = columns_of_programs(r->def->spec),
     };
+    figure_each_kind (k) {
+        if (k->column != NULL && k != &figure_kinds[FIGURE_THROUGHPUT] &&
+            figure_is_asked(k, r->def->spec)) {
+            *vec_push(&with.figures.list) = (struct layout_column){k, k->has_interval};
+        }
+    }
     words_add_all(&with.words, r);
     metric_names_add(&with.metrics, r);
     result_each_point (p, r) {

@@ -72,15 +72,6 @@ static void put_choice(struct sheet *s, const struct layout *l, const struct cho
     }
 }
 
-static void put_fastest(struct sheet *s, const struct layout *l, const struct choice *c)
-{
-    _cleanup_(buf_done) struct buf text = BUF_INIT;
-    put_point(l, c->fastest, &text);
-    buf_puts(&text, " with ");
-    words_put_figure(&c->fastest->throughput, &text);
-    sheet_term(s, SHEET_PLAIN, "Highest throughput", "%s", buf_cstr(&text));
-}
-
 static void put_widest(struct sheet *s, const struct layout *l, const struct choice *c)
 {
     const struct point_result *p = c->widest;
@@ -102,24 +93,17 @@ static void put_widest(struct sheet *s, const struct layout *l, const struct cho
     sheet_term(s, SHEET_PLAIN, buf_cstr(&label), "%s", buf_cstr(&text));
 }
 
-/* ---- how far each curve comes, and what it loses ---- */
-
-static void put_scaling(struct sheet *s, const struct layout *l)
-{
-    _cleanup_(texts_done) struct texts lines = {0};
-    prose_scaling_add(&lines, l, false);
-    vec_each (char *, line, &lines.list) {
-        sheet_term(s, SHEET_PLAIN, "Scaling", "%s", *line);
-    }
-}
-
 void prose_verdict_put(struct sheet *s, const struct layout *l)
 {
+    _cleanup_(buf_done) struct buf text = BUF_INIT;
+    _cleanup_(texts_done) struct texts lines = {0};
     struct choice c;
     choice_init(&c, l->result);
-    const bool is_choice = layout_has_systems_alone(l); /* of a system, and nothing is scaled */
-    if (!is_choice) {
-        put_scaling(s, l);
+    if (!layout_has_systems_alone(l)) { /* else a system is chosen, and nothing is scaled */
+        prose_scaling_add(&lines, l, false);
+        vec_each (char *, line, &lines.list) {
+            sheet_term(s, SHEET_PLAIN, "Scaling", "%s", *line);
+        }
         put_widest(s, l, &c);
     }
     if (c.units_differ) {
@@ -129,6 +113,9 @@ void prose_verdict_put(struct sheet *s, const struct layout *l)
         sheet_term(s, SHEET_PLAIN, "Result", "%s", "Nothing has been measured.");
     } else {
         put_choice(s, l, &c);
-        put_fastest(s, l, &c);
+        put_point(l, c.fastest, &text);
+        buf_puts(&text, " with ");
+        words_put_figure(&c.fastest->throughput, &text);
+        sheet_term(s, SHEET_PLAIN, "Highest throughput", "%s", buf_cstr(&text));
     }
 }

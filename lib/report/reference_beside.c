@@ -20,25 +20,6 @@ struct beside {
 
 /* ---- the table ---- */
 
-static void put_own(const struct beside *x, const struct point_result *p, struct buf *out)
-{
-    const double efficiency = reference_own_efficiency(x->t, p);
-    number_format(reference_own(x->t, x->b->result, p), out);
-    if (reference_has(x->t, REFERENCE_EFFICIENCY) && !isnan(efficiency)) {
-        buf_printf(out, " (%.2f%%)", 100 * efficiency);
-    }
-}
-
-static void put_theirs(const struct beside *x, const struct reference_pair *pair, struct buf *out)
-{
-    reference_layout_put(x->t, REFERENCE_VALUE, pair->row, pair->column, out);
-    if (!isnan(reference_figure(pair->row, REFERENCE_EFFICIENCY, pair->column))) {
-        buf_puts(out, " (");
-        reference_layout_put(x->t, REFERENCE_EFFICIENCY, pair->row, pair->column, out);
-        buf_putc(out, ')');
-    }
-}
-
 /* A row a pair: "trainers 20", the run's figure, the published one, which one it is. */
 static void put_pairs(struct sheet *s, const struct beside *x)
 {
@@ -48,11 +29,20 @@ static void put_pairs(struct sheet *s, const struct beside *x)
     const struct point_result *last = NULL;
     vec_each (const struct reference_pair, pair, &x->pairs) {
         _cleanup_(buf_done) struct buf point = BUF_INIT, own = BUF_INIT, theirs = BUF_INIT;
+        const double efficiency = reference_own_efficiency(x->t, pair->point);
         if (pair->point != last) {
             layout_describe_point(&l, pair->point->point->index, &point);
-            put_own(x, pair->point, &own);
+            number_format(reference_own(x->t, x->b->result, pair->point), &own);
         }
-        put_theirs(x, pair, &theirs);
+        if (own.len > 0 && reference_has(x->t, REFERENCE_EFFICIENCY) && !isnan(efficiency)) {
+            buf_printf(&own, " (%.2f%%)", 100 * efficiency);
+        }
+        reference_layout_put(x->t, REFERENCE_VALUE, pair->row, pair->column, &theirs);
+        if (!isnan(reference_figure(pair->row, REFERENCE_EFFICIENCY, pair->column))) {
+            buf_puts(&theirs, " (");
+            reference_layout_put(x->t, REFERENCE_EFFICIENCY, pair->row, pair->column, &theirs);
+            buf_putc(&theirs, ')');
+        }
         table_text(table, "POINT", "%s", buf_cstr(&point));
         if (x->b->is_bound) {
             table_number(table, "AT MOST", "%s", buf_cstr(&own));
@@ -116,26 +106,6 @@ static void add_model(const struct beside *x, struct buf *reasons)
     }
 }
 
-static void add_batch(const struct reference_beside *b, const struct reference_table *t,
-                      struct buf *reasons)
-{
-    if (!str_eq(t->axis, "batch_size") && !vec_any(&t->at, at, str_eq(at->name, "batch_size"))) {
-        const int64_t here = b->result->points[0].point->batch_size;
-        _cleanup_(freep) char *size =
-            here > 0 ? xasprintf("%lld", (long long)here) : xstrdup("unknown");
-        add_reason(reasons, "the table does not give the batch size (here %s)", size);
-    }
-}
-
-static void add_counting(const struct reference_table *t, const struct point *p,
-                         struct buf *reasons)
-{
-    if (reference_counts_other(p, t->axis)) {
-        add_reason(reasons, "there %s are counted, here %ss", t->axis,
-                   role_to_string(point_training_role(p)));
-    }
-}
-
 static void add_copies(const struct beside *x, struct buf *reasons)
 {
     vec_each (const struct reference_row, row, &x->t->rows) {
@@ -152,11 +122,19 @@ static void collect_reasons(const struct beside *x, struct buf *reasons)
 {
     const struct reference_beside *b = x->b;
     const struct reference_table *t = x->t;
+    const struct point *first = b->result->points[0].point;
     add_hardware(b, t, reasons);
     add_copies(x, reasons);
     add_model(x, reasons);
-    add_batch(b, t, reasons);
-    add_counting(t, b->result->points[0].point, reasons);
+    if (!str_eq(t->axis, "batch_size") && !vec_any(&t->at, at, str_eq(at->name, "batch_size"))) {
+        _cleanup_(freep) char *size = xasprintf("%lld", (long long)first->batch_size);
+        add_reason(reasons, "the table does not give the batch size (here %s)",
+                   first->batch_size > 0 ? size : "unknown");
+    }
+    if (reference_counts_other(first, t->axis)) {
+        add_reason(reasons, "there %s are counted, here %ss", t->axis,
+                   role_to_string(point_training_role(first)));
+    }
     if (b->year != b->reference->year) {
         add_reason(reasons, "another year (here %d, there %lld)", b->year,
                    (long long)b->reference->year);
@@ -182,17 +160,6 @@ static void collect_reasons(const struct beside *x, struct buf *reasons)
 
 /* ---- sentences ---- */
 
-/* What makes 100%: "1 trainer", "2 trainers and 1 server". Workers count as trainers. */
-static void put_baseline(const struct point *base, struct buf *out)
-{
-    const uint32_t trainers = point_training_replicas(base);
-    const uint32_t pservers = base->replicas[ROLE_PSERVER];
-    buf_printf(out, "%u trainer%s", trainers, plural(trainers));
-    if (pservers > 0) {
-        buf_printf(out, " and %u server%s", pservers, plural(pservers));
-    }
-}
-
 /* Whether the pairs may be compared. */
 static void put_caveats(struct sheet *s, const struct beside *x)
 {
@@ -208,7 +175,14 @@ static void put_caveats(struct sheet *s, const struct beside *x)
         return;
     }
     const char *there = x->t->baseline != NULL ? x->t->baseline : "an unknown number of trainers";
-    put_baseline(r->points[r->points[0].point->baseline_index].point, &here);
+    /* What makes 100%: "1 trainer", "2 trainers and 1 server". Workers count as trainers. */
+    const struct point *base = r->points[r->points[0].point->baseline_index].point;
+    const uint32_t trainers = point_training_replicas(base);
+    const uint32_t pservers = base->replicas[ROLE_PSERVER];
+    buf_printf(&here, "%u trainer%s", trainers, plural(trainers));
+    if (pservers > 0) {
+        buf_printf(&here, " and %u server%s", pservers, plural(pservers));
+    }
     if (str_eq(buf_cstr(&here), there)) {
         say(s, "Efficiencies have the same kind of baseline, so their trends may be compared; "
                "mind the differences above.");

@@ -40,13 +40,6 @@ static double coordinate(const struct point *p, const char *name)
                : array_find(others, COUNT_OF(others), it, str_eq(it->name, name))->value;
 }
 
-/* Returns the column of the table that the point is at, or REFERENCE_NO_ROW. */
-static size_t column_of(const struct reference_table *t, const struct point *p)
-{
-    const double at = coordinate(p, t->axis);
-    return isnan(at) ? REFERENCE_NO_ROW : reference_find_column(t, at);
-}
-
 /* ---- tasks and families ---- */
 
 /* Is the word the model of the run, or a text among the point's parameters? */
@@ -54,18 +47,6 @@ static bool has_word(const struct reference_beside *b, const struct point *p, co
 {
     return str_eq(b->result->def->spec->workload.model, word) ||
            vec_any(&p->params.list, it, !it->value.is_int && str_eq(it->value.s, word));
-}
-
-static bool does_task(const struct reference_beside *b, const struct reference_table *t,
-                      const struct reference_row *row, const struct point *p)
-{
-    const struct node *task = reference_kin_of(b->reference, t, row, task);
-    return array_all(task->children, task->n_children, word, has_word(b, p, (*word)->s));
-}
-
-static const struct system *system_of(const struct reference_beside *b, const struct point *p)
-{
-    return &b->result->def->spec->systems.items[p->system];
 }
 
 static bool is_of(const struct node *families, const struct system *system)
@@ -81,12 +62,11 @@ enum kinship { KINSHIP_NONE, KINSHIP_COPY, KINSHIP_FAMILY };
 static enum kinship kinship_of(const struct reference_beside *b, const struct reference_table *t,
                                const struct reference_row *row, const struct point *p)
 {
+    const struct system *system = &b->result->def->spec->systems.items[p->system];
     const struct node *family = reference_kin_of(b->reference, t, row, family);
-    if (family->n_children == 0 || is_of(family, system_of(b, p))) {
-        return KINSHIP_FAMILY;
-    }
-    return is_of(reference_kin_of(b->reference, t, row, copied_by), system_of(b, p)) ? KINSHIP_COPY
-                                                                                     : KINSHIP_NONE;
+    return family->n_children == 0 || is_of(family, system)                   ? KINSHIP_FAMILY
+           : is_of(reference_kin_of(b->reference, t, row, copied_by), system) ? KINSHIP_COPY
+                                                                              : KINSHIP_NONE;
 }
 
 /* ---- the join ---- */
@@ -94,14 +74,18 @@ static enum kinship kinship_of(const struct reference_beside *b, const struct re
 static bool fits(const struct reference_beside *b, const struct reference_table *t,
                  const struct reference_row *row, const struct point *p)
 {
-    return does_task(b, t, row, p) && vec_all(&t->at, at, coordinate(p, at->name) == at->value) &&
+    const struct node *task = reference_kin_of(b->reference, t, row, task);
+    return array_all(task->children, task->n_children, word, has_word(b, p, (*word)->s)) &&
+           vec_all(&t->at, at, coordinate(p, at->name) == at->value) &&
            vec_all(&row->at, at, coordinate(p, at->name) == at->value);
 }
 
 static void join_point(const struct reference_beside *b, const struct reference_table *t,
                        const struct point_result *p, struct reference_pairs *ret)
 {
-    const size_t column = column_of(t, p->point), n_before = ret->len;
+    const double at = coordinate(p->point, t->axis);
+    const size_t column = isnan(at) ? REFERENCE_NO_ROW : reference_find_column(t, at);
+    const size_t n_before = ret->len;
     enum kinship closest = KINSHIP_COPY;
     if (column == REFERENCE_NO_ROW || isnan(reference_own(t, b->result, p))) {
         return;
@@ -131,11 +115,6 @@ struct reference_pairs reference_join(const struct reference_beside *b,
 
 /* ---- figures of a point that no field has ---- */
 
-static struct figure exactly(double value, const char *unit)
-{
-    return (struct figure){.estimate = {.known = !isnan(value), .value = value}, .unit = unit};
-}
-
 /* An all-reduce of `bytes` by n ranks has the bus bandwidth bytes / time x 2 (n - 1) / n. */
 static struct figure all_reduce_time(const struct point_result *p)
 {
@@ -144,7 +123,8 @@ static struct figure all_reduce_time(const struct point_result *p)
     const double n = point_training_replicas(p->point);
     const bool is_known = bytes != NULL && bytes->is_int && e->known && e->value > 0 &&
                           str_eq(p->throughput.unit, "GB/s");
-    return exactly(is_known ? (double)bytes->i * 2 * (n - 1) / n / (e->value * 1e9) : NAN, "s");
+    const double s = is_known ? (double)bytes->i * 2 * (n - 1) / n / (e->value * 1e9) : 0;
+    return (struct figure){.estimate = {.known = is_known, .value = s}, .unit = "s"};
 }
 
 /* ---- the quantities ---- */
@@ -165,13 +145,6 @@ static const struct quantity {
     [REFERENCE_ALL_REDUCE_TIME] = {.follows = all_reduce_time},
     [REFERENCE_EXCHANGE_SHARE] = {KIND(EXCHANGE_SHARE)},
 };
-
-static struct figure figure_of_quantity(const struct quantity *q, const struct point_result *p)
-{
-    return q->follows != NULL  ? q->follows(p)
-           : q->figure == NULL ? exactly(NAN, "")
-                               : figure_of(p, q->figure);
-}
 
 /* ---- units ---- */
 
@@ -226,8 +199,11 @@ static bool has_goal(const struct quantity *q, const struct reference_table *t,
 double reference_own(const struct reference_table *t, const struct result *r,
                      const struct point_result *p)
 {
+    static const struct figure none = {.unit = ""};
     const struct quantity *q = &quantities[t->quantity];
-    const struct figure f = figure_of_quantity(q, p);
+    const struct figure f = q->follows != NULL  ? q->follows(p)
+                            : q->figure == NULL ? none
+                                                : figure_of(p, q->figure);
     return f.estimate.known && has_goal(q, t, r)
                ? f.estimate.value * factor_between(f.unit, t->unit, p->point)
                : NAN;

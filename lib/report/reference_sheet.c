@@ -82,12 +82,8 @@ void reference_layout_caption(const struct reference_table *t, enum reference_fi
                               struct buf *out)
 {
     static const char *const of_scope[] = {"the whole job", "one worker", "one thread"};
-    if (figure != REFERENCE_VALUE) {
-        buf_puts(out, captions[figure]);
-        return;
-    }
-    if (t->measure == REFERENCE_RATIO) {
-        buf_puts(out, "Ratio");
+    if (figure != REFERENCE_VALUE || t->measure == REFERENCE_RATIO) {
+        buf_puts(out, figure != REFERENCE_VALUE ? captions[figure] : "Ratio");
         return;
     }
     buf_printf(out, "%s in %s, %s",
@@ -110,17 +106,6 @@ static void put_notes(struct sheet *s, const struct node *notes)
     for (size_t i = 0; notes != NULL && i < notes->n_children; i++) {
         sheet_line(s, NULL, "%s.", notes->children[i]->s);
     }
-}
-
-/* "Model: ...", of the set as a whole. */
-static void put_head(struct sheet *s, const struct reference *r)
-{
-    add_fact(s, "", r->description);
-    add_fact(s, "Model: ", r->model);
-    add_fact(s, "Hardware: ", r->hardware);
-    add_fact(s, "Clock and caches: ", r->cpu);
-    add_fact(s, "Software: ", r->software);
-    put_notes(s, r->notes);
 }
 
 static void add_conditions(const struct reference_table *t, struct sheet *s)
@@ -148,17 +133,16 @@ static void add_source(const struct reference *r, const struct reference_table *
     };
     const struct reference_source *source = &r->sources.items[t->source];
     _cleanup_(buf_done) struct buf text = BUF_INIT;
+    const struct {
+        const char *before, *text; /* "": it has none */
+    } parts[] = {{"; ", source->repository},
+                 {", ", source->file},
+                 {" @ ", source->commit},
+                 {"; ", how[t->quality]}};
     buf_printf(&text, "Source: %s", source->title);
-    if (source->repository[0] != '\0') {
-        buf_printf(&text, "; %s", source->repository);
+    for (size_t i = 0; i < COUNT_OF(parts); i++) {
+        buf_printf(&text, "%s%s", parts[i].text[0] == '\0' ? "" : parts[i].before, parts[i].text);
     }
-    if (source->file[0] != '\0') {
-        buf_printf(&text, ", %s", source->file);
-    }
-    if (source->commit[0] != '\0') {
-        buf_printf(&text, " @ %s", source->commit);
-    }
-    buf_printf(&text, "; %s", how[t->quality]);
     if (t->quality == REFERENCE_READING) {
         buf_printf(&text, " to about %g", t->reading_error);
     }
@@ -186,37 +170,18 @@ void reference_layout_erratum(struct sheet *s, const struct reference_table *t,
                buf_cstr(&where), e->what);
 }
 
-/* The lines under a table: its conditions, where it is from, errata, notes. */
-static void put_lines(struct sheet *s, const struct reference *r, const struct reference_table *t)
-{
-    add_conditions(t, s);
-    add_source(r, t, s);
-    vec_each (const struct reference_erratum, e, &t->errata) {
-        reference_layout_erratum(s, t, e);
-    }
-    put_notes(s, t->notes);
-}
-
 void reference_layout_title(struct sheet *s, const struct reference *r, const char *before)
 {
+    const long long year = r->year;
     if (s->form == SHEET_TEXT) {
         sheet_put_head(s, &(struct sheet_head){.before = xstrdup(before),
                                                .name = xstrdup(r->name),
-                                               .status = xasprintf("%lld", (long long)r->year),
+                                               .status = xasprintf("%lld", year),
                                                .description = xstrdup(r->title)});
     } else {
-        char *name = xasprintf("%s%s (%lld)", before, r->title, (long long)r->year);
-        sheet_put_head(s, &(struct sheet_head){.name = name});
+        sheet_put_head(
+            s, &(struct sheet_head){.name = xasprintf("%s%s (%lld)", before, r->title, year)});
     }
-}
-
-/* The set as its file has it. */
-static json_t *reference_to_json(const struct reference *r)
-{
-    json_t *o = json_pack("{s:s, s:s}", "apiVersion", "benchd.io/v1alpha1", "kind", "Reference");
-    _cleanup_(json_decrefp) json_t *document = tree_to_json(r->document);
-    (void)json_object_update(o, document); /* grows in memory only */
-    return o;
 }
 
 /* ---- the sheet ---- */
@@ -224,7 +189,12 @@ static json_t *reference_to_json(const struct reference *r)
 static void put_people(struct sheet *s, const struct reference *r)
 {
     reference_layout_title(s, r, "");
-    put_head(s, r);
+    add_fact(s, "", r->description);
+    add_fact(s, "Model: ", r->model);
+    add_fact(s, "Hardware: ", r->hardware);
+    add_fact(s, "Clock and caches: ", r->cpu);
+    add_fact(s, "Software: ", r->software);
+    put_notes(s, r->notes);
     vec_each (const struct reference_table, t, &r->tables) {
         sheet_title(s, t->name, t->title);
         for (int f = 0; f < REFERENCE_FIGURE_COUNT; f++) {
@@ -235,14 +205,22 @@ static void put_people(struct sheet *s, const struct reference *r)
             }
         }
         sheet_block(s, NULL);
-        put_lines(s, r, t);
+        add_conditions(t, s);
+        add_source(r, t, s);
+        vec_each (const struct reference_erratum, e, &t->errata) {
+            reference_layout_erratum(s, t, e);
+        }
+        put_notes(s, t->notes);
     }
 }
 
 void sheet_reference(struct sheet *s, const struct reference *r)
 {
-    if (s->form == SHEET_JSON) {
-        s->document = reference_to_json(r);
+    if (s->form == SHEET_JSON) { /* as its file has it */
+        _cleanup_(json_decrefp) json_t *document = tree_to_json(r->document);
+        s->document =
+            json_pack("{s:s, s:s}", "apiVersion", "benchd.io/v1alpha1", "kind", "Reference");
+        (void)json_object_update(s->document, document); /* grows in memory only */
     } else {
         put_people(s, r);
     }

@@ -14,12 +14,9 @@ static const char method[] =
 
 static void put_row(struct sheet *s, const struct result *r, const struct replica_line *line)
 {
-    struct table *t = row_people(s);
     row_text(s, NULL, "run", r->def->name);
     row_count(s, "POINT", "point", line->point);
-    if (t != NULL) {
-        table_text(t, "REPLICA", "%s/%u", role_to_string(line->role), line->index);
-    }
+    table_text(row_people(s), "REPLICA", "%s/%u", role_to_string(line->role), line->index);
     row_text(s, NULL, "role", role_to_string(line->role));
     row_count(s, NULL, "index", line->index);
     row_count(s, NULL, "trials", line->n_trials);
@@ -30,52 +27,36 @@ static void put_row(struct sheet *s, const struct result *r, const struct replic
     row_part_of(s, "SLOWEST", "trials_slowest", "trials_compared", line->n_slowest,
                 line->n_compared);
     row_percent(s, "THROTTLED", "throttled", line->throttled, false);
-    if (t != NULL) {
-        table_text(t, "NODE", "%s%s", line->node == NULL ? "-" : line->node,
-                   line->n_nodes > 1 ? " and others" : "");
-    }
+    table_text(row_people(s), "NODE", "%s%s", line->node == NULL ? "-" : line->node,
+               line->n_nodes > 1 ? " and others" : "");
     row_text(s, NULL, "node", line->node);
     row_count(s, NULL, "nodes", line->n_nodes);
     row_end(s);
 }
 
-static void put_rows(struct sheet *s, const struct result *r)
+void sheet_replicas(struct sheet *s, const struct result *r)
 {
+    struct layout l;
+    const struct replica_line *before = NULL;
+    sheet_put_run(s, r, NULL);
     put_row(s, r, &(struct replica_line){0});
     row_drop_all(s);
     vec_each (const struct replica_line, line, &r->lines.list) {
         put_row(s, r, line);
     }
-}
-
-static void put_people(struct sheet *s, const struct result *r, const struct replica_lines *lines)
-{
-    struct layout l;
-    sheet_put_run(s, r, NULL);
-    if (lines->list.len == 0) {
+    if (!row_end_table(s, 2)) { /* each part with point and replica */
         sheet_line(s, &sheet_paragraph, "No trial has succeeded.");
         return;
     }
-    put_rows(s, r);
-    sheet_table(s, NULL, row_take(s), 2); /* each part with point and replica */
     layout_init(&l, r);
     sheet_block(s, NULL);
-    for (size_t i = 0; i < lines->list.len; i++) {
-        const uint32_t point = lines->list.items[i].point;
-        if (i == 0 || point != lines->list.items[i - 1].point) {
-            sheet_put_point(s, &l.words, r->points[point].point);
+    vec_each (const struct replica_line, line, &r->lines.list) {
+        if (before == NULL || before->point != line->point) {
+            sheet_put_point(s, &l.words, r->points[line->point].point);
         }
+        before = line;
     }
     layout_done(&l);
     sheet_block(s, NULL);
     sheet_line(s, NULL, "%s", method);
-}
-
-void sheet_replicas(struct sheet *s, const struct result *r)
-{
-    if (s->form == SHEET_CSV) {
-        put_rows(s, r);
-    } else {
-        put_people(s, r, &r->lines);
-    }
 }

@@ -80,20 +80,15 @@ static void put_warnings(struct sheet *s, const struct result *r)
 }
 
 /* The first trial without a result and its reason lead; the notes have all. */
-static void put_failure(struct sheet *s, const struct layout *l)
+static void put_verdict(struct sheet *s, const struct layout *l)
 {
     _cleanup_(notes_done) struct notes notes;
     notes_init(&notes, l);
     const struct note *failed = vec_find(&notes.list, n, n->kind == NOTE_FAILED);
+    sheet_open(s, SHEET_VERDICT, "What this run says");
     if (failed != NULL) {
         sheet_term(s, SHEET_BAD, "Failed", "%s", failed->text);
     }
-}
-
-static void put_verdict(struct sheet *s, const struct layout *l)
-{
-    sheet_open(s, SHEET_VERDICT, "What this run says");
-    put_failure(s, l);
     if (!run_phase_is_final(l->result->phase)) {
         sheet_term(s, SHEET_CAVEAT, "Preliminary", "%s", "The run has not ended.");
     }
@@ -112,13 +107,10 @@ static void put_systems(struct sheet *s, const struct layout *l)
         const char *description = profile_describe(system->profile);
         buf_puts(&text, description == NULL ? "the profile " : description);
         buf_puts(&text, description == NULL ? system->profile : "");
-        vec_each (char *const, word, &system->all_roles.command.words) {
-            const size_t at = (size_t)(word - system->all_roles.command.words.items);
-            buf_printf(&text, "%s%s", at == 0 ? "; command: " : " ",
-                       at < MAX_COMMAND_WORDS ? *word : "...");
-            if (at == MAX_COMMAND_WORDS) {
-                break;
-            }
+        const struct command *command = &system->all_roles.command;
+        for (size_t i = 0; i < command->words.len && i <= MAX_COMMAND_WORDS; i++) {
+            buf_printf(&text, "%s%s", i == 0 ? "; command: " : " ",
+                       i < MAX_COMMAND_WORDS ? command->words.items[i] : "...");
         }
         sheet_term(s, SHEET_WHAT, system->label, "%s", buf_cstr(&text));
     }
@@ -131,7 +123,14 @@ static void put_charts(struct sheet *s, const struct layout *l)
 {
     VEC(struct chart) made = {0};
     struct chart chart;
-    for (size_t i = 0; charts_name(i) != NULL; i++) {
+    const bool is_large = l->result->def->matrix.n_swept > RESULT_CHART_POINTS;
+    if (is_large) {
+        sheet_open(s, SHEET_PLAIN, "Scaling");
+        sheet_line(s, &sheet_paragraph, "Charts show up to %d points; this run has more.",
+                   RESULT_CHART_POINTS);
+        sheet_close(s);
+    }
+    for (size_t i = 0; !is_large && charts_name(i) != NULL; i++) {
         if (charts_make(l, charts_name(i), &chart)) {
             *vec_push(&made) = chart;
         }
@@ -157,39 +156,7 @@ static void put_charts(struct sheet *s, const struct layout *l)
     vec_done(&made); /* the sheet has its items */
 }
 
-static void put_scaling(struct sheet *s, const struct layout *l)
-{
-    if (l->result->def->matrix.n_swept <= RESULT_CHART_POINTS) {
-        put_charts(s, l);
-        return;
-    }
-    sheet_open(s, SHEET_PLAIN, "Scaling");
-    sheet_line(s, &sheet_paragraph, "Charts show up to %d points; this run has more.",
-               RESULT_CHART_POINTS);
-    sheet_close(s);
-}
-
-/* ---- tables and notes ---- */
-
-static void put_tables(struct sheet *s, const struct layout *l)
-{
-    sheet_open(s, SHEET_PLAIN, NULL);
-    sheet_heading(s, "Points");
-    sheet_table(s, NULL, points_table(s, l, LAYOUT_ALL), 1);
-    sheet_other_figures(s, l);
-    sheet_close(s);
-}
-
 /* ---- where it ran ---- */
-
-static void put_nodes(struct sheet *s, const struct result *r)
-{
-    if (r->nodes.len > 0) {
-        sheet_open(s, SHEET_PLAIN, "Nodes");
-        sheet_put_nodes(s, r);
-        sheet_close(s);
-    }
-}
 
 /* What a start record says of where its replica ran. */
 static const char *const fact_titles[HARDWARE_TEXTS] = {
@@ -197,27 +164,20 @@ static const char *const fact_titles[HARDWARE_TEXTS] = {
     [HARDWARE_BUILD] = "BUILD",   [HARDWARE_SOURCE] = "SOURCE",
 };
 
-/* "tensorflow-ps, tensorflow-mwms": the systems whose replicas ran on this kind of machine. */
-static void put_users(const struct result *r, const struct hardware *h, struct buf *out)
-{
-    for (size_t i = 0; i < h->of_system.len; i++) {
-        if (h->of_system.items[i] > 0) {
-            buf_printf(out, "%s%s", out->len == 0 ? "" : ", ", r->def->spec->systems.items[i].name);
-        }
-    }
-}
-
-/* A row for each kind of machine and build. */
+/* A row for each kind of machine and build; with the systems whose replicas ran on it. */
 static void put_kinds(struct sheet *s, const struct layout *l)
 {
     const struct result *r = l->result;
     struct table *t = table_new();
     vec_each (const struct hardware, h, &r->hardware) {
         _cleanup_(buf_done) struct buf users = BUF_INIT;
-        if (l->words.systems) {
-            put_users(r, h, &users);
-            table_text(t, "SYSTEM", "%s", buf_cstr(&users));
+        for (size_t i = 0; i < h->of_system.len; i++) {
+            if (h->of_system.items[i] > 0) {
+                buf_printf(&users, "%s%s", users.len == 0 ? "" : ", ",
+                           r->def->spec->systems.items[i].name);
+            }
         }
+        table_text(l->words.systems ? t : NULL, "SYSTEM", "%s", buf_cstr(&users));
         table_number(t, "REPLICAS", "%zu", h->n_replicas);
         for (size_t k = 0; k < HARDWARE_TEXTS; k++) {
             if (vec_any(&r->hardware, it, it->texts[k] != NULL)) {
@@ -247,26 +207,21 @@ static void put_environment(struct sheet *s, const struct layout *l)
 
 /* ---- how to run it again ---- */
 
-static void put_again(struct sheet *s, const struct run_def *def, const char *definition)
-{
-    static const struct sheet_mark command = {.is_paragraph = true, .look = SHEET_COMMAND};
-    static const struct sheet_mark folded = {.is_paragraph = true, .look = SHEET_FOLDED};
-    sheet_open(s, SHEET_PLAIN, "Run it again");
-    sheet_line(s, &sheet_paragraph, "With the definition that this page has, as a file:");
-    sheet_line(s, &command, "benchctl run -f %s.json%s", def->spec->name,
-               def->cpus > 0 ? " --local" : "");
-    sheet_line(s, &folded, "Definition");
-    sheet_details(s, definition);
-    sheet_close(s);
-}
-
 /* A definition that is too long for a page is left out. */
 static void put_definition(struct sheet *s, const struct run_page *page)
 {
+    static const struct sheet_mark command = {.is_paragraph = true, .look = SHEET_COMMAND};
+    static const struct sheet_mark folded = {.is_paragraph = true, .look = SHEET_FOLDED};
     const struct run_def *def = page->result->def;
     _cleanup_(freep) char *text = json_dumps(def->spec->definition, JSON_INDENT(2));
     if (text != NULL && strlen(text) <= MAX_DEFINITION) {
-        put_again(s, def, text);
+        sheet_open(s, SHEET_PLAIN, "Run it again");
+        sheet_line(s, &sheet_paragraph, "With the definition that this page has, as a file:");
+        sheet_line(s, &command, "benchctl run -f %s.json%s", def->spec->name,
+                   def->cpus > 0 ? " --local" : "");
+        sheet_line(s, &folded, "Definition");
+        sheet_details(s, text);
+        sheet_close(s);
     }
     sheet_line(s, &sheet_soft, "Run %s. Page made by %s.", def->uid, page->program);
 }
@@ -278,28 +233,34 @@ enum sheet_chart_answer sheet_chart(struct sheet *s, const struct result *r, con
     _cleanup_(layout_done) struct layout l;
     struct chart chart;
     layout_init(&l, r);
-    const bool is_made = charts_make(&l, name, &chart);
-    if (is_made) {
+    if (charts_make(&l, name, &chart)) {
         sheet_figure(s, &chart);
         return SHEET_CHART_MADE;
     }
+    bool is_known = figure_find(name) != NULL;
     for (size_t i = 0; charts_name(i) != NULL; i++) {
-        if (str_eq(name, charts_name(i))) {
-            return SHEET_CHART_EMPTY;
-        }
+        is_known |= str_eq(name, charts_name(i));
     }
-    return figure_find(name) == NULL ? SHEET_CHART_UNKNOWN : SHEET_CHART_EMPTY;
+    return is_known ? SHEET_CHART_EMPTY : SHEET_CHART_UNKNOWN;
 }
 
 static void put_sections(struct sheet *s, const struct layout *l)
 {
     put_systems(s, l);
-    put_scaling(s, l);
-    put_tables(s, l);
+    put_charts(s, l);
+    sheet_open(s, SHEET_PLAIN, NULL);
+    sheet_heading(s, "Points");
+    sheet_table(s, NULL, points_table(s, l, LAYOUT_ALL), 1);
+    sheet_other_figures(s, l);
+    sheet_close(s);
     sheet_open(s, SHEET_NOTES, "Notes");
     sheet_notes(s, l);
     sheet_close(s);
-    put_nodes(s, l->result);
+    if (l->result->nodes.len > 0) {
+        sheet_open(s, SHEET_PLAIN, "Nodes");
+        (void)sheet_put_nodes(s, l->result); /* it has some */
+        sheet_close(s);
+    }
     put_environment(s, l);
 }
 

@@ -16,15 +16,9 @@ const struct sheet_mark sheet_soft = {.is_paragraph = true, .look = SHEET_SOFT};
 const struct sheet_mark sheet_warning = {
     .word = "!", .color = TERMINAL_YELLOW, .indent = 2, .markdown = "**Warning:** "};
 
-static bool is_for_programs(const struct sheet *s)
-{
-    return s->form == SHEET_CSV || s->form == SHEET_JUNIT;
-}
-
 void sheet_init(struct sheet *s, enum sheet_form form, const struct terminal *term)
 {
-    *s = (struct sheet){.form = form};
-    s->table = is_for_programs(s) ? table_new() : NULL;
+    *s = (struct sheet){.form = form, .table = table_new()};
     if (term != NULL) {
         s->term = *term;
         s->term.columns = term->columns == 0 ? DEFAULT_COLUMNS : term->columns;
@@ -229,24 +223,23 @@ void sheet_figure(struct sheet *s, const struct chart *chart_take)
 
 struct table *row_people(struct sheet *s)
 {
-    if (is_for_programs(s)) {
-        return NULL;
-    }
-    s->table = s->table == NULL ? table_new() : s->table;
-    return s->table;
+    return s->form == SHEET_CSV || s->form == SHEET_JUNIT ? NULL : s->table;
 }
 
 struct table *row_take(struct sheet *s)
 {
-    struct table *t = row_people(s);
-    s->table = NULL;
+    struct table *t = s->table;
+    s->table = table_new();
     return t;
 }
 
-/* What the form calls the column; NULL: it does not have it. */
-static const char *column_in(const struct sheet *s, const char *title, const char *name)
+bool row_end_table(struct sheet *s, size_t n_heads)
 {
-    return is_for_programs(s) ? name : title;
+    const bool has_rows = table_n_rows(s->table) > 0;
+    if (row_people(s) != NULL) {
+        sheet_table(s, NULL, row_take(s), n_heads);
+    }
+    return has_rows;
 }
 
 void row_text(struct sheet *s, const char *title, const char *name, const char *text)
@@ -261,8 +254,7 @@ void row_text(struct sheet *s, const char *title, const char *name, const char *
 
 void row_count(struct sheet *s, const char *title, const char *name, uint64_t count)
 {
-    (void)row_people(s);
-    const char *column = column_in(s, title, name);
+    const char *column = row_people(s) == NULL ? name : title;
     if (column != NULL) {
         table_number(s->table, column, "%" PRIu64, count);
     }
@@ -375,7 +367,6 @@ void row_params(struct sheet *s, const struct words_names *names, const struct p
 
 void row_end(struct sheet *s)
 {
-    (void)row_people(s);
     table_end_row(s->table);
 }
 

@@ -2,8 +2,8 @@
  * it: one builder a feature, one writer a format. Pure.
  *
  * People get parts in order: heads, tables, lines; a page also sections, terms and charts. Programs
- * get one table of rows, or a document of JSON. A builder makes only what the sheet's form
- * shows. */
+ * get one table of rows, or a document of JSON; their writers pass over parts that they do not
+ * show. */
 #pragma once
 
 #include <jansson.h>
@@ -108,7 +108,7 @@ struct sheet {
     enum sheet_form form;
     struct terminal term;
     VEC(struct sheet_part) parts;
-    struct table *table; /* of programs; of people, while its rows are made; owned; NULL: none */
+    struct table *table; /* of programs; of people, while its rows are made; owned */
     json_t *document;    /* of SHEET_JSON: the whole of it; owned */
     bool is_block;       /* of the next part */
     const char *section;
@@ -193,10 +193,12 @@ void row_params(struct sheet *s, const struct words_names *names, const struct p
 void row_end(struct sheet *s);
 /* Drops the rows; what stays are their columns, those of a table that may have no row. */
 void row_drop_all(struct sheet *s);
-/* For cells of people alone; NULL: the sheet is for programs. */
+/* For cells of people alone; NULL, which table_put passes over: the sheet is for programs. */
 struct table *row_people(struct sheet *s);
 /* The rows of people so far; owned. */
 struct table *row_take(struct sheet *s);
+/* The same as sheet_table; programs keep them in the sheet. Are there any? */
+bool row_end_table(struct sheet *s, size_t n_heads);
 
 /* ---- the formats, for sheet.c alone: sheet_text.c, sheet_markdown.c, sheet_html.c,
  * sheet_junit.c ---- */

@@ -123,12 +123,6 @@ static void open_section(struct writer *w, const struct sheet_part *p)
     }
 }
 
-static void close_section(struct writer *w)
-{
-    buf_puts(w->out, w->in_head ? "</header>\n<main>\n" : "</section>\n");
-    w->in_head = false;
-}
-
 static void put_text(const struct sheet_part *p, struct buf *out)
 {
     html_escape(p->text, out);
@@ -154,14 +148,6 @@ static void put_line(const struct sheet_part *p, struct buf *out)
     buf_printf(out, "%s\n", e->close);
 }
 
-static void put_term(const struct sheet_part *p, struct buf *out)
-{
-    html_put(out, p->look == SHEET_CAVEAT ? "<dt class=\"bad\">" : "<dt>", p->name,
-             p->look == SHEET_BAD ? "</dt>\n<dd class=\"bad\">" : "</dt>\n<dd>");
-    put_text(p, out);
-    buf_puts(out, "</dd>\n");
-}
-
 static void put_chart(const struct chart *c, struct buf *out)
 {
     html_put(out, "<figure><figcaption><h3>", c->title, "</h3>");
@@ -183,7 +169,8 @@ static void put_part(struct writer *w, const struct sheet_part *p)
         open_section(w, p);
         break;
     case SHEET_CLOSE:
-        close_section(w);
+        buf_puts(w->out, w->in_head ? "</header>\n<main>\n" : "</section>\n");
+        w->in_head = false;
         break;
     case SHEET_HEAD:
         put_title(w, 2, p->head.name);
@@ -205,7 +192,10 @@ static void put_part(struct writer *w, const struct sheet_part *p)
         put_line(p, w->out);
         break;
     case SHEET_TERM:
-        put_term(p, w->out);
+        html_put(w->out, p->look == SHEET_CAVEAT ? "<dt class=\"bad\">" : "<dt>", p->name,
+                 p->look == SHEET_BAD ? "</dt>\n<dd class=\"bad\">" : "</dt>\n<dd>");
+        put_text(p, w->out);
+        buf_puts(w->out, "</dd>\n");
         break;
     case SHEET_FIGURE:
         put_chart(&p->chart, w->out);

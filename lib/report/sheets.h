@@ -32,10 +32,10 @@ void sheet_page(struct sheet *s, const struct run_page *page);
 /* One of its charts by name (charts.h has the names). run_page.c. */
 enum sheet_chart_answer { SHEET_CHART_MADE, SHEET_CHART_EMPTY, SHEET_CHART_UNKNOWN };
 enum sheet_chart_answer sheet_chart(struct sheet *s, const struct result *r, const char *name);
-/* By node: which were slow or throttled; and of them the table alone, with how times are compared.
- * nodes_sheet.c. */
+/* By node: which were slow or throttled; and of them the table alone, with how times are compared
+ * (false: no node is known). nodes_sheet.c. */
 void sheet_nodes(struct sheet *s, const struct result *r);
-void sheet_put_nodes(struct sheet *s, const struct result *r);
+bool sheet_put_nodes(struct sheet *s, const struct result *r);
 /* By replica: its work, its exchange, and the slowest of each role. replicas_sheet.c. */
 void sheet_replicas(struct sheet *s, const struct result *r);
 /* What the lines of each replica's log were taken for, and the verdict on its figure

@@ -83,9 +83,11 @@ struct buf *table_add(struct table *t, const char *title, enum table_align align
 
 void table_put(struct table *t, const char *title, enum table_align align, const char *fmt, ...)
 {
-    _cleanup_(freep) char *text = xasprintf_rest(fmt);
-    (void)text_replace_control(text, "", ' '); /* they must not break the table */
-    buf_puts(table_add(t, title, align), text);
+    if (t != NULL) {
+        _cleanup_(freep) char *text = xasprintf_rest(fmt);
+        (void)text_replace_control(text, "", ' '); /* they must not break the table */
+        buf_puts(table_add(t, title, align), text);
+    }
 }
 
 void table_named_column(struct table *t, const char *name, enum table_align align)

@@ -19,7 +19,8 @@ static inline void table_freep(struct table **t) /* for _cleanup_ */
 void table_column(struct table *t, const char *title, enum table_align align);
 /* The next cell, row by row; rows are full when they are formatted. Line breaks become blanks. */
 #define table_cell(t, ...) table_put(t, NULL, TABLE_LEFT, __VA_ARGS__)
-/* The next cell and its column, aligned left and right: the first row has the titles of all. */
+/* The next cell and its column, aligned left and right: the first row has the titles of all. Where
+ * `t` is NULL, nothing. */
 #define table_text(t, title, ...) table_put(t, title, TABLE_LEFT, __VA_ARGS__)
 #define table_number(t, title, ...) table_put(t, title, TABLE_RIGHT, __VA_ARGS__)
 void table_put(struct table *t, const char *title, enum table_align align, const char *fmt, ...)

@@ -61,47 +61,32 @@ static char *points_that(const struct result *r, uint32_t n, point_holds_fn *hol
     return buf_take(&text);
 }
 
-static void lint_rehearsal(struct result *r)
+static void lint_kind_of_run(struct result *r)
 {
     const struct run_def *def = r->def;
-    if (!def->rehearsal) {
-        return;
-    }
-    if (def->spec->workload.compute == COMPUTE_EMULATED) {
+    if (def->rehearsal && def->spec->workload.compute == COMPUTE_EMULATED) {
         warn(r, WARNING_REHEARSAL,
              "rehearsal: the %s are emulated, they sleep instead of computing; compare its numbers "
              "only with each other",
              matrix_training_words(&def->matrix).many);
-        return;
+    } else if (def->rehearsal) {
+        const struct point *busiest = matrix_busiest(&def->matrix);
+        warn(r, WARNING_REHEARSAL,
+             "rehearsal: point %u needs %lld busy threads, but the run had %lld CPUs; compare its "
+             "numbers only with each other",
+             busiest->index, (long long)point_busy_threads(busiest), (long long)def->cpus);
     }
-    const struct point *busiest = matrix_busiest(&def->matrix);
-    warn(r, WARNING_REHEARSAL,
-         "rehearsal: point %u needs %lld busy threads, but the run had %lld CPUs; compare its "
-         "numbers only with each other",
-         busiest->index, (long long)point_busy_threads(busiest), (long long)def->cpus);
-}
-
-static void lint_parallel(struct result *r)
-{
-    if (run_options_lanes(&r->def->options) > 1) {
+    if (run_options_lanes(&def->options) > 1) {
         warn(r, WARNING_PARALLEL,
              "parallel: up to %u trials ran at a time, on nodes of their own but with one network, "
              "and may have slowed each other; compare its numbers only with runs of as many",
-             r->def->options.trials);
+             def->options.trials);
     }
-}
-
-static void lint_simulated(struct result *r)
-{
     if (r->simulated) {
         warn(r, WARNING_SIMULATED,
              "simulated: the pods were fake; compare its numbers only with each other");
     }
-}
-
-static void lint_imported(struct result *r)
-{
-    if (spec_is_imported(r->def->spec)) {
+    if (spec_is_imported(def->spec)) {
         warn(r, WARNING_IMPORTED,
              "imported: the figures were read from old logs; machine, build and what else ran "
              "there are unknown");
@@ -258,18 +243,12 @@ static void lint_copies(struct result *r)
 
 static void lint_hardware(struct result *r)
 {
-    const char *first = NULL;
-    vec_each (struct hardware, h, &r->hardware) {
-        if (h->cpu_model == NULL) {
-            continue;
-        }
-        if (first == NULL) {
-            first = h->cpu_model;
-        } else if (strcmp(first, h->cpu_model) != 0) {
-            warn(r, WARNING_MIXED_HARDWARE, "mixed hardware: replicas ran on '%s' and on '%s'",
-                 first, h->cpu_model);
-            return;
-        }
+    const struct hardware *first = vec_find(&r->hardware, h, h->cpu_model != NULL);
+    const struct hardware *other =
+        vec_find(&r->hardware, h, h->cpu_model != NULL && !str_eq(h->cpu_model, first->cpu_model));
+    if (other != NULL) {
+        warn(r, WARNING_MIXED_HARDWARE, "mixed hardware: replicas ran on '%s' and on '%s'",
+             first->cpu_model, other->cpu_model);
     }
 }
 
@@ -367,31 +346,17 @@ static void lint_slow_nodes(struct result *r)
 
 static void lint_units(struct result *r)
 {
-    const struct point_result *first = NULL;
-    result_each_point (p, r) {
-        if (!p->throughput.estimate.known) {
-            continue;
-        }
-        if (first != NULL && strcmp(first->throughput.unit, p->throughput.unit) != 0) {
-            warn(r, WARNING_MIXED_UNITS,
-                 "mixed units: point %u has %s, point %u %s; they are not compared, and what would "
-                 "divide the one by the other has no speedup",
-                 first->point->index, first->throughput.unit, p->point->index, p->throughput.unit);
-            return;
-        }
-        first = first == NULL ? p : first;
-    }
-}
-
-static void put_other_noisy(const struct noisy_trials *noisy, struct buf *out)
-{
-    for (size_t i = 1; i < noisy->list.len && i <= MAX_NOISY; i++) {
-        const struct noisy_trial *t = &noisy->list.items[i];
-        buf_printf(out, "%strial %u of point %u", i == 1 ? "; also noisy: " : ", ", t->trial,
-                   t->point);
-    }
-    if (noisy->list.len > MAX_NOISY + 1) {
-        buf_printf(out, " and %zu more", noisy->list.len - MAX_NOISY - 1);
+    const uint32_t n = r->def->matrix.n_points;
+    const struct point_result *first = array_find(r->points, n, p, p->throughput.estimate.known);
+    const struct point_result *other = array_find(
+        r->points, n, p,
+        p->throughput.estimate.known && !str_eq(p->throughput.unit, first->throughput.unit));
+    if (other != NULL) {
+        warn(r, WARNING_MIXED_UNITS,
+             "mixed units: point %u has %s, point %u %s; they are not compared, and what would "
+             "divide the one by the other has no speedup",
+             first->point->index, first->throughput.unit, other->point->index,
+             other->throughput.unit);
     }
 }
 
@@ -399,16 +364,25 @@ static void put_other_noisy(const struct noisy_trials *noisy, struct buf *out)
 static void lint_noise(struct result *r)
 {
     _cleanup_(noisy_trials_done) struct noisy_trials noisy;
+    _cleanup_(buf_done) struct buf text = BUF_INIT;
     noisy_trials_find(r, &noisy);
-    if (noisy.list.len > 0) {
-        _cleanup_(buf_done) struct buf text = BUF_INIT;
-        noisy_trial_describe(&noisy.list.items[0], &text);
-        put_other_noisy(&noisy, &text);
-        warn(r, WARNING_NOISY_TRIAL,
-             "%s; %s in the figures: run again when nothing else uses the machine (benchctl "
-             "describe shows the noise of each trial)",
-             buf_cstr(&text), noisy.list.len == 1 ? "it counts" : "they count");
+    const size_t n = noisy.list.len;
+    if (n == 0) {
+        return;
     }
+    noisy_trial_describe(&noisy.list.items[0], &text);
+    for (size_t i = 1; i < n && i <= MAX_NOISY; i++) {
+        const struct noisy_trial *t = &noisy.list.items[i];
+        buf_printf(&text, "%strial %u of point %u", i == 1 ? "; also noisy: " : ", ", t->trial,
+                   t->point);
+    }
+    if (n > MAX_NOISY + 1) {
+        buf_printf(&text, " and %zu more", n - MAX_NOISY - 1);
+    }
+    warn(r, WARNING_NOISY_TRIAL,
+         "%s; %s in the figures: run again when nothing else uses the machine (benchctl describe "
+         "shows the noise of each trial)",
+         buf_cstr(&text), n == 1 ? "it counts" : "they count");
 }
 
 /* Names the first attempt in the order of points, trials, attempts. */
@@ -449,19 +423,14 @@ static size_t put_changes(const struct result *r, size_t key, struct buf *out)
 }
 
 /* Some logs say the batch of the job, or the sizes of the model: another one is other work. */
-static void lint_batches(struct result *r)
+static void lint_work(struct result *r)
 {
-    _cleanup_(buf_done) struct buf batches = BUF_INIT;
+    _cleanup_(buf_done) struct buf batches = BUF_INIT, work = BUF_INIT;
     if (put_changes(r, MACHINE_BATCH, &batches) > 1) {
         warn(r, WARNING_MIXED_BATCHES,
              "the batch of the job differs: %s; an efficiency compares different work",
              buf_cstr(&batches));
     }
-}
-
-static void lint_work(struct result *r)
-{
-    _cleanup_(buf_done) struct buf work = BUF_INIT;
     if (put_changes(r, MACHINE_WORK, &work) > 1) {
         warn(r, WARNING_MIXED_WORK,
              "the logs name different work: %s; these points are not one curve and have no speedup",
@@ -490,20 +459,19 @@ static void lint_doubts(struct result *r)
 static void lint_counted_warmup(struct result *r)
 {
     const struct spec *spec = r->def->spec;
-    result_each_swept (p, r) {
-        const struct system *system = &spec->systems.items[p->point->system];
-        if (spec->warmup_steps > 0 && log_rule_counts_warmup(system->log) &&
-            p->kept->has_step_lines) {
-            warn(r, WARNING_WARMUP_COUNTED,
-                 "the figures of %s include the warm-up: its lines have no step number, so "
-                 "measure.warmupSteps %lld has no effect; %s",
-                 system->name, (long long)spec->warmup_steps,
-                 spec_is_imported(spec)
-                     ? "import --write-rule FILE --warmup N writes a rule that leaves them out"
-                     : "benchctl try FILE --write finds the number, or adds 'skip: {lines: N}' "
-                       "to the rule");
-            return;
-        }
+    const struct system *systems = spec->systems.items;
+    const struct point_result *p = array_find(
+        r->points, r->def->matrix.n_swept, it,
+        log_rule_counts_warmup(systems[it->point->system].log) && it->kept->has_step_lines);
+    if (p != NULL && spec->warmup_steps > 0) {
+        warn(r, WARNING_WARMUP_COUNTED,
+             "the figures of %s include the warm-up: its lines have no step number, so "
+             "measure.warmupSteps %lld has no effect; %s",
+             systems[p->point->system].name, (long long)spec->warmup_steps,
+             spec_is_imported(spec)
+                 ? "import --write-rule FILE --warmup N writes a rule that leaves them out"
+                 : "benchctl try FILE --write finds the number, or adds 'skip: {lines: N}' to the "
+                   "rule");
     }
 }
 
@@ -528,15 +496,14 @@ static const char *split_node(const struct point_result *p)
 
 static void lint_split_nodes(struct result *r)
 {
-    result_each_swept (p, r) {
-        if (p->kept->split_node != NULL) {
-            warn(r, WARNING_SPLIT_NODE,
-                 "node '%s' had several pods of one device each at point %u: between pods NCCL "
-                 "cannot use NVLink, so the figures are lower than the node's; run one pod a node, "
-                 "with all of its devices",
-                 p->kept->split_node, p->point->index);
-            return;
-        }
+    const struct point_result *p =
+        array_find(r->points, r->def->matrix.n_swept, it, it->kept->split_node != NULL);
+    if (p != NULL) {
+        warn(r, WARNING_SPLIT_NODE,
+             "node '%s' had several pods of one device each at point %u: between pods NCCL cannot "
+             "use NVLink, so the figures are lower than the node's; run one pod a node, with all "
+             "of its devices",
+             p->kept->split_node, p->point->index);
     }
 }
 

@@ -96,13 +96,6 @@ void machines_merge(struct machines *m, const struct machines *other)
     }
 }
 
-/* Both sides say that it is unknown: two tarballs may differ. */
-static bool is_unknown(size_t key, const struct texts *values)
-{
-    return vec_any(&values->list, text,
-                   str_eq(machine_keys[key].key, "source") && str_eq(*text, "unknown"));
-}
-
 static bool texts_eq(const struct texts *x, const struct texts *y)
 {
     bool same = x->list.len == y->list.len;
@@ -114,7 +107,10 @@ static bool texts_eq(const struct texts *x, const struct texts *y)
 
 bool machines_are_same(const struct machines *a, const struct machines *b, size_t key)
 {
-    return texts_eq(&a->values[key], &b->values[key]) && !is_unknown(key, &a->values[key]);
+    /* Both sides may say that it is unknown: two tarballs may differ. */
+    return texts_eq(&a->values[key], &b->values[key]) &&
+           !vec_any(&a->values[key].list, text,
+                    str_eq(machine_keys[key].key, "source") && str_eq(*text, "unknown"));
 }
 
 bool machines_eq(const struct machines *a, const struct machines *b)

@@ -101,17 +101,6 @@ void nodes_collect(struct result *r, const struct point_result *p)
 
 /* ---- which are slow ---- */
 
-/* Student's t over the points against "as fast as the others". 1: too few points, or not slower. */
-static double p_of(const struct contrast *c, size_t n)
-{
-    if (n < POINTS_MIN || c->value < SPEED_MIN) {
-        return 1;
-    }
-    return c->variance > 0 ? student_two_sided(c->value / sqrt(c->variance), c->df) : 0;
-}
-
-/* ---- all nodes ---- */
-
 static void walk_done(struct node_walk *w)
 {
     vec_done(&w->of_point);
@@ -126,7 +115,11 @@ void nodes_end(struct result *r)
         const struct sample points = {walk->of_points.items, walk->of_points.len};
         const struct contrast c = significance_mean(&points);
         r->nodes.items[i].excess = points.n == 0 ? NAN : expm1(c.value);
-        p[i] = p_of(&c, points.n);
+        /* Student's t over the points against "as fast as the others". */
+        const bool may_be_slow = points.n >= POINTS_MIN && c.value >= SPEED_MIN;
+        p[i] = !may_be_slow     ? 1
+               : c.variance > 0 ? student_two_sided(c.value / sqrt(c.variance), c.df)
+                                : 0;
         walk_done(walk);
     }
     significance_adjust(p, r->nodes.len, p);

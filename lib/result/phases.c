@@ -62,11 +62,6 @@ const struct step_means *phases_of_leading(const struct point_result *p)
     return m == NULL ? &none : m;
 }
 
-static int64_t server_work_ns(const struct summary *s)
-{
-    return s->phase_ns[PHASE_RECEIVE] + s->phase_ns[PHASE_UPDATE] + s->phase_ns[PHASE_SEND];
-}
-
 static void collect_means(struct point_kept *kept, const struct point_result *p)
 {
     struct step_means all[ROLE_COUNT] = {0};
@@ -105,7 +100,9 @@ static void take_server(struct limit_facts *f, const struct point_result *p, uin
         const struct summary *s = r->summary;
         const double rounds = steps > 0 ? steps : s->steps;
         n++;
-        busy_s += (double)server_work_ns(s) / 1e9 / rounds;
+        busy_s += (double)(s->phase_ns[PHASE_RECEIVE] + s->phase_ns[PHASE_UPDATE] +
+                           s->phase_ns[PHASE_SEND]) /
+                  1e9 / rounds;
         if (s->last.trainer < f->n_trainers) {
             late_s[s->last.trainer] += (double)s->last.wait_ns / 1e9 / rounds;
         }

@@ -65,15 +65,14 @@ int axis_refuse(const struct result *r, const char *name, size_t len, struct err
 
 char *axis_value(const struct result *r, const char *axis, const struct point *point)
 {
-    if (axis_is_system(axis)) {
-        return xstrdup(r->def->spec->systems.items[point->system].name);
-    }
-    const struct value *v = params_get(&point->params, axis);
+    const struct value *v = axis_is_system(axis) ? NULL : params_get(&point->params, axis);
     struct buf text = BUF_INIT;
-    if (v != NULL) {
-        value_format(v, &text);
+    if (v == NULL) {
+        return axis_is_system(axis) ? xstrdup(r->def->spec->systems.items[point->system].name)
+                                    : NULL;
     }
-    return v == NULL ? NULL : buf_take(&text);
+    value_format(v, &text);
+    return buf_take(&text);
 }
 
 char *axis_shown(const struct result *r, const char *axis, const struct point *point)
@@ -356,16 +355,6 @@ static int fill(struct pivot *p, struct err *err)
     return 0;
 }
 
-static void name_unit(struct pivot *p)
-{
-    bool is_mixed;
-    const char *unit = p->figure == &figure_kinds[FIGURE_THROUGHPUT]
-                           ? result_shown_unit(p->result, &is_mixed)
-                           : p->figure->unit;
-    p->has_summaries = p->ratio_axis != NULL || unit == NULL;
-    p->unit = p->has_summaries ? "ratio" : unit;
-}
-
 int pivot_new(const struct result *r, const struct pivot_params *params, struct pivot **ret,
               const char **ret_fix, struct err *err)
 {
@@ -398,8 +387,11 @@ int pivot_new(const struct result *r, const struct pivot_params *params, struct 
     code = code < 0 ? code : take_axes(p, params->rows, &p->rows, err);
     code = code < 0 ? code : take_axes(p, params->columns, &p->columns, err);
     if (code == 0) {
+        bool is_mixed;
+        const char *unit = p->figure == usual ? result_shown_unit(r, &is_mixed) : p->figure->unit;
+        p->has_summaries = p->ratio_axis != NULL || unit == NULL;
+        p->unit = p->has_summaries ? "ratio" : unit;
         add_axes(p, params->rows != NULL, params->columns != NULL);
-        name_unit(p);
         code = fill(p, err);
     }
     if (code < 0) {

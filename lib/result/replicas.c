@@ -150,29 +150,17 @@ struct gatherings {
     VEC(struct gathering) list;
 };
 
-static int compare(const struct gathering *g, enum role role, uint32_t index)
-{
-    return g->line.role != role ? (g->line.role > role) - (g->line.role < role)
-                                : (g->line.index > index) - (g->line.index < index);
-}
-
 /* Makes it where none exists; borrowed until the next one is made. */
 static struct gathering *find(struct gatherings *all, enum role role, uint32_t index)
 {
     size_t at;
-    if (!vec_search(&all->list, it, compare(it, role, index), &at)) {
+    if (!vec_search(&all->list, it,
+                    it->line.role != role ? (int)it->line.role - (int)role
+                                          : (it->line.index > index) - (it->line.index < index),
+                    &at)) {
         *vec_insert(&all->list, at) = (struct gathering){.line = {.role = role, .index = index}};
     }
     return &all->list.items[at];
-}
-
-static void take_node(struct replica_line *line, const char *node)
-{
-    if (node == NULL) {
-        return;
-    }
-    line->n_nodes += line->node == NULL || !str_eq(line->node, node);
-    line->node = node;
 }
 
 static void take_summary(struct gathering *g, const struct replica_row *r)
@@ -227,7 +215,9 @@ void replica_lines_add(struct result *r, const struct point_result *p)
     struct gatherings all = {0};
     point_each_replica (it, p) {
         struct gathering *g = find(&all, it->id.role, it->id.index);
-        take_node(&g->line, result_node_name(r, it->environment.node));
+        const char *node = result_node_name(r, it->environment.node);
+        g->line.n_nodes += node != NULL && (g->line.node == NULL || !str_eq(g->line.node, node));
+        g->line.node = node == NULL ? g->line.node : node;
         take_summary(g, it);
     }
     point_each_trial (t, p) {

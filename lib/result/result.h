@@ -250,16 +250,16 @@ struct curves {
  * that finds it, or NULL if the one before does). What changes most what the figures mean comes
  * first: a short output has the first ones. */
 #define WARNINGS(X)                                                                                \
-    X(REHEARSAL, "Rehearsal", lint_rehearsal)                                                      \
-    X(PARALLEL, "Parallel", lint_parallel)                                                         \
-    X(SIMULATED, "Simulated", lint_simulated)                                                      \
-    X(IMPORTED, "Imported", lint_imported)                                                         \
+    X(REHEARSAL, "Rehearsal", lint_kind_of_run)                                                    \
+    X(PARALLEL, "Parallel", NULL)                                                                  \
+    X(SIMULATED, "Simulated", NULL)                                                                \
+    X(IMPORTED, "Imported", NULL)                                                                  \
     X(COPIES, "IndependentCopies", lint_copies)                                                    \
     X(NON_MONOTONIC_TIME, "NonMonotonicTime", lint_time)                                           \
     X(MIXED_UNITS, "MixedUnits", lint_units)                                                       \
     X(WARMUP_COUNTED, "WarmupCounted", lint_counted_warmup)                                        \
-    X(MIXED_BATCHES, "MixedBatches", lint_batches)                                                 \
-    X(MIXED_WORK, "MixedWork", lint_work)                                                          \
+    X(MIXED_BATCHES, "MixedBatches", lint_work)                                                    \
+    X(MIXED_WORK, "MixedWork", NULL)                                                               \
     X(PARTIAL_GANG, "PartialGang", lint_partial_gangs)                                             \
     X(ONE_TRIAL, "OneTrial", lint_one_trial)                                                       \
     X(EFFICIENCY_ABOVE_ONE, "EfficiencyAboveOne", lint_efficiency)                                 \

@@ -24,17 +24,12 @@ static enum trial_phase point_phase(const struct point_result *p, enum run_phase
     point_each_trial (t, p) {
         count[t->phase]++;
     }
-    if (count[TRIAL_SUCCEEDED] == p->n_trials) {
-        return TRIAL_SUCCEEDED;
-    }
-    if (count[TRIAL_FAILED] > 0) {
-        return TRIAL_FAILED;
-    }
-    if (count[TRIAL_METRICS_UNAVAILABLE] > 0) {
-        return TRIAL_METRICS_UNAVAILABLE;
-    }
     const bool begun = count[TRIAL_RUNNING] + count[TRIAL_SUCCEEDED] > 0;
-    return begun && !run_phase_is_final(run_phase) ? TRIAL_RUNNING : TRIAL_PENDING;
+    return count[TRIAL_SUCCEEDED] == p->n_trials     ? TRIAL_SUCCEEDED
+           : count[TRIAL_FAILED] > 0                 ? TRIAL_FAILED
+           : count[TRIAL_METRICS_UNAVAILABLE] > 0    ? TRIAL_METRICS_UNAVAILABLE
+           : begun && !run_phase_is_final(run_phase) ? TRIAL_RUNNING
+                                                     : TRIAL_PENDING;
 }
 
 /* The point has the trials that the rule asks for, as lib/decide does, and all that have ended. */
@@ -50,14 +45,6 @@ static void apply_stop_rule(struct point_result *p, const struct spec *spec, con
     const size_t n = stop_rule_trials(spec, needed, n_decided, (uint32_t)p->n_succeeded);
     p->n_trials = n > end ? n : end;
     p->n_required = (size_t)spec->min_repeats;
-}
-
-static struct estimate estimate_of(const struct point_result *p, const struct spec *spec,
-                                   const double *values)
-{
-    const struct first_stage first = stop_rule_first_stage(spec, values, p->n_succeeded);
-    return first.n > 0 ? stats_two_stage(values, p->n_succeeded, first.variance, first.n)
-                       : stats_median(values, p->n_succeeded);
 }
 
 /* The throughputs of its succeeded trials into `values`, and what follows from each alone. */
@@ -118,30 +105,18 @@ static double accuracy_after_time(const struct trial_result *t, enum role leadin
     return t->after.accuracy;
 }
 
-static void take_accuracies(struct point_result *p)
-{
-    const struct estimate time = point_median(p, time_to_accuracy, &p->n_reached);
-    struct estimate accuracy = point_median(p, accuracy_after_time, &p->n_after);
-    accuracy.high = fmin(accuracy.high, 1); /* no accuracy is more */
-    p->goal->time_to_accuracy = (struct figure){time, .unit = seconds, .scope = scope_job};
-    p->goal->accuracy_after_time = (struct figure){accuracy, .unit = ratio, .scope = scope_job};
-}
-
 /* CPUs of all replicas, for servers are not free. In a local run the busy threads. In a cluster
  * those of the first trial that succeeded. NaN: not known, no trial succeeded, or the run is a
  * rehearsal, where threads share CPUs. */
 static double cpus_of(const struct run_def *def, const struct point_result *p)
 {
-    if (def->rehearsal) {
-        return NAN;
-    }
-    if (def->cpus > 0) { /* a local run */
-        return (double)point_busy_threads(p->point);
-    }
-    point_each_success (t, p) {
-        return t->cpus;
-    }
-    return NAN;
+    const bool is_local = def->cpus > 0;
+    const struct trial_result *t =
+        array_find(p->trials, p->n_trials, it, it->phase == TRIAL_SUCCEEDED);
+    return def->rehearsal ? NAN
+           : is_local     ? (double)point_busy_threads(p->point)
+           : t == NULL    ? NAN
+                          : t->cpus;
 }
 
 #define KINDS_SEARCHED 8 /* of machines: points of one kind are near each other */
@@ -173,9 +148,16 @@ void result_conclude_point(struct result *r, uint32_t point, struct machines *ma
         apply_stop_rule(p, spec, values);
     }
     p->phase = point_phase(p, r->phase);
-    p->throughput.estimate = estimate_of(p, spec, values);
+    const struct first_stage first = stop_rule_first_stage(spec, values, p->n_succeeded);
+    p->throughput.estimate = first.n > 0
+                                 ? stats_two_stage(values, p->n_succeeded, first.variance, first.n)
+                                 : stats_median(values, p->n_succeeded);
     p->cpus = cpus_of(r->def, p);
-    take_accuracies(p);
+    const struct estimate time = point_median(p, time_to_accuracy, &p->n_reached);
+    struct estimate accuracy = point_median(p, accuracy_after_time, &p->n_after);
+    accuracy.high = fmin(accuracy.high, 1); /* no accuracy is more */
+    p->goal->time_to_accuracy = (struct figure){time, .unit = seconds, .scope = scope_job};
+    p->goal->accuracy_after_time = (struct figure){accuracy, .unit = ratio, .scope = scope_job};
     take_metrics(p);
     p->machines = keep_machines(r, machines_take);
 }
@@ -348,25 +330,18 @@ static int64_t batch_of(const char *unit, const struct point *point)
     return str_eq(unit, result_units[UNIT_SAMPLES]) ? point->batch_size : 0;
 }
 
-static void choose_units(struct result *r)
-{
-    for (uint32_t i = 0; r->def->spec->unit == UNIT_OF_BATCHES && i < r->def->matrix.n_points;
-         i++) {
-        struct point_result *p = &r->points[i];
-        p->throughput.batch = batch_of(p->throughput.unit, p->point);
-        for (size_t k = 0; k < p->n_trials; k++) {
-            p->trials[k].batch = batch_of(p->trials[k].unit, p->point);
-        }
-    }
-}
-
 void result_end_points(struct result *r)
 {
-    choose_units(r);
     const struct matrix *m = &r->def->matrix;
     for (uint32_t i = 0; i < m->n_points; i++) {
-        if (!m->points[i].baseline_excluded) {
-            divide_by_baseline(&r->points[i], &r->points[m->points[i].baseline_index]);
+        struct point_result *p = &r->points[i];
+        const bool in_batches = r->def->spec->unit == UNIT_OF_BATCHES;
+        p->throughput.batch = in_batches ? batch_of(p->throughput.unit, p->point) : 0;
+        for (size_t k = 0; k < p->n_trials && in_batches; k++) {
+            p->trials[k].batch = batch_of(p->trials[k].unit, p->point);
+        }
+        if (!p->point->baseline_excluded) {
+            divide_by_baseline(p, &r->points[p->point->baseline_index]);
         }
     }
     judge_thresholds(r);

@@ -1,6 +1,7 @@
 /* See trial_figures.h. */
 #include "result/trial_figures.h"
 
+#include <errno.h>
 #include <math.h>
 
 #include <jansson.h>
@@ -68,16 +69,11 @@ static bool read_machines(struct figures_reader *r, struct machines *m, const ch
     return true;
 }
 
-static const char *unit_of(const char *text)
-{
-    const int unit = text == NULL ? -1 : str_index(text, result_units, SUMMARY_UNIT_COUNT);
-    return unit < 0 ? NULL : result_units[unit];
-}
-
 /* What a trial says as a whole. */
 static bool take_trial(struct trial_result *t, const struct trial_result *f)
 {
-    t->unit = unit_of(f->unit);
+    const int unit = f->unit == NULL ? -1 : str_index(f->unit, result_units, SUMMARY_UNIT_COUNT);
+    t->unit = unit < 0 ? NULL : result_units[unit];
     t->throughput = f->throughput;
     if (t->outcome == ATTEMPT_SUCCEEDED && isnan(f->throughput)) {
         t->phase = TRIAL_METRICS_UNAVAILABLE;
@@ -96,50 +92,51 @@ static bool take_trial(struct trial_result *t, const struct trial_result *f)
     return t->unit != NULL && f->after.state < AFTER_STATE_COUNT;
 }
 
-static bool take_metrics(struct trial_result *t, const char *text)
+static int end_points(struct figures_reader *r, uint32_t until)
 {
-    json_auto_t *o = text == NULL ? NULL : json_loads(text, 0, NULL);
-    return text == NULL || metrics_from_json(o, SIZE_MAX, &t->metrics, NULL) >= 0;
-}
-
-void figures_reader_done(struct figures_reader *r)
-{
-    free(r->text);
-    machines_done(&r->machines);
-    machines_done(&r->of_point);
-}
-
-bool figures_read(struct figures_reader *r, const struct attempt_row *row,
-                  const struct trial_figures *f)
-{
-    struct result *result = r->result;
-    if (row->id.point >= result->def->matrix.n_points ||
-        row->id.trial >= result->points[row->id.point].n_trials) {
-        return true;
-    }
-    struct trial_result *t = &result->points[row->id.point].trials[row->id.trial];
-    if (t->row != row) {
-        return true;
-    }
-    trial_take_outcome(t, result->phase);
-    if (!take_trial(t, &f->trial) || !take_metrics(t, f->metrics) ||
-        (t->phase == TRIAL_SUCCEEDED && !read_machines(r, &r->of_point, f->machines))) {
-        return false;
-    }
-    return true;
-}
-
-bool figures_end_point(struct figures_reader *r, uint32_t point)
-{
-    struct point_result *p = &r->result->points[point];
-    for (size_t j = 0; j < p->n_trials; j++) {
-        struct trial_result *t = &p->trials[j];
-        if (t->row == NULL) {
-            result_begin_trial(t);
-        } else if (!t->has_ended) {
-            return false;
+    for (; r->point < until; r->point++) {
+        struct point_result *p = &r->result->points[r->point];
+        for (size_t j = 0; j < p->n_trials; j++) {
+            struct trial_result *t = &p->trials[j];
+            if (t->row == NULL) {
+                result_begin_trial(t);
+            } else if (!t->has_ended) {
+                return -ENOENT;
+            }
         }
+        result_conclude_point(r->result, r->point, &r->of_point);
     }
-    result_conclude_point(r->result, point, &r->of_point);
-    return true;
+    return 0;
+}
+
+int figures_read(void *reader, const struct attempt_id *id, const struct trial_figures *f)
+{
+    struct figures_reader *r = reader;
+    struct result *result = r->result;
+    const uint32_t n_points = result->def->matrix.n_points;
+    const int ended = end_points(r, id->point < n_points ? id->point : n_points);
+    if (ended < 0 || id->point >= n_points || id->trial >= result->points[id->point].n_trials) {
+        return ended;
+    }
+    struct trial_result *t = &result->points[id->point].trials[id->trial];
+    if (t->row == NULL || !attempt_id_eq(&t->row->id, id)) {
+        return 0;
+    }
+    json_auto_t *metrics = f->metrics == NULL ? NULL : json_loads(f->metrics, 0, NULL);
+    trial_take_outcome(t, result->phase);
+    return take_trial(t, &f->trial) &&
+                   (f->metrics == NULL ||
+                    metrics_from_json(metrics, SIZE_MAX, &t->metrics, NULL) >= 0) &&
+                   (t->phase != TRIAL_SUCCEEDED || read_machines(r, &r->of_point, f->machines))
+               ? 0
+               : -EBADMSG;
+}
+
+int figures_end(struct figures_reader *reader, int r)
+{
+    r = r < 0 ? r : end_points(reader, reader->result->def->matrix.n_points);
+    free(reader->text);
+    machines_done(&reader->machines);
+    machines_done(&reader->of_point);
+    return r;
 }

@@ -20,17 +20,17 @@ void trial_figures_done(struct trial_figures *f);
 bool trial_figures_make(const struct attempt_row *row, const struct trial_terms *terms,
                         struct trial_figures *ret);
 
-/* A result from figures, between result_begin and result_end: result_assign_rows first, then point
- * by point the figures of each row and figures_end_point. */
+/* A result from figures, between result_begin and result_end: result_assign_rows first, then the
+ * figures of all attempts by point (list_figures of store.h), and figures_end. */
 struct figures_reader {
     struct result *result; /* borrowed */
+    uint32_t point;        /* those before it are complete */
     char *text;            /* of the machines that were read last; owned */
     struct machines machines, of_point;
 };
-void figures_reader_done(struct figures_reader *r);
-/* Of a row that the result has. Figures of a row that decides nothing are passed over. False: they
- * are damaged. */
-bool figures_read(struct figures_reader *r, const struct attempt_row *row,
-                  const struct trial_figures *f);
-/* False: a row that decides a trial had no figures. */
-bool figures_end_point(struct figures_reader *r, uint32_t point);
+/* Figures of an attempt that decides nothing are passed over, and of one that the result does not
+ * have. -EBADMSG: they are damaged; -ENOENT: one that decides a trial had none. */
+int figures_read(void *reader, const struct attempt_id *id, const struct trial_figures *f);
+/* Completes all points if r is 0 or more, and frees what the reader has. Returns r, or -ENOENT as
+ * above. */
+int figures_end(struct figures_reader *reader, int r);

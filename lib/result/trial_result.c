@@ -46,24 +46,8 @@ struct figure replica_throughput(const struct replica_row *r)
     return f;
 }
 
-/* How good the model was, and when: of the first replica that leads. */
-static void take_evaluations(struct trial_result *t, uint32_t index, const struct evaluations *e,
-                             const struct trial_terms *terms)
-{
-    if (e == NULL || (t->evaluations_k > 0 && t->evaluations_from < index)) {
-        return;
-    }
-    t->evaluations_k = e->k;
-    t->evaluations_from = index;
-    if (terms->goal.kind != GOAL_NONE) {
-        t->to_accuracy = accuracy_time_to(e, terms->goal);
-    }
-    if (terms->accuracy_after_s > 0) {
-        t->after = accuracy_after(e, terms->accuracy_after_s);
-    }
-}
-
-/* What those that lead say of the trial: its steps and its evaluations. */
+/* What those that lead say of the trial: its steps; and how good the model was, and when, of the
+ * first. */
 static void take_leading(struct trial_result *t, const struct trial_terms *terms)
 {
     trial_each_replica (r, t) {
@@ -73,7 +57,18 @@ static void take_leading(struct trial_result *t, const struct trial_terms *terms
         if (r->id.index == 0 && t->steps.n == 0) {
             t->steps = step_series_of(r->summary);
         }
-        take_evaluations(t, r->id.index, r->summary->evaluations, terms);
+        const struct evaluations *e = r->summary->evaluations;
+        if (e == NULL || (t->evaluations_k > 0 && t->evaluations_from < r->id.index)) {
+            continue;
+        }
+        t->evaluations_k = e->k;
+        t->evaluations_from = r->id.index;
+        if (terms->goal.kind != GOAL_NONE) {
+            t->to_accuracy = accuracy_time_to(e, terms->goal);
+        }
+        if (terms->accuracy_after_s > 0) {
+            t->after = accuracy_after(e, terms->accuracy_after_s);
+        }
     }
 }
 
@@ -148,34 +143,24 @@ static void put_utilization(struct trial_result *t, const struct trial_terms *te
     }
 }
 
-/* Some trainers say the job's throughput (log rules of scope Job): X is the mean of what they say,
- * and the others need no numbers. False: none does. */
-static bool take_job_figures(struct trial_result *t)
+/* X = sum over trainers (or workers) of samples / duration. If one has no numbers, there is no X.
+ * Where some trainers say the job's throughput (log rules of scope Job), X is the mean of what they
+ * say, and the others need no numbers. */
+static void sum_trainers(struct trial_result *t, const struct trial_terms *terms)
 {
+    const char *role = role_to_string(terms->leading);
     double sum = 0;
-    unsigned n = 0;
+    unsigned n_of_job = 0;
     trial_each_replica (r, t) {
         const struct figure f = replica_throughput(r);
         if (f.estimate.known && f.scope == scope_job) {
             sum += f.estimate.value;
             t->unit = f.unit;
-            n++;
+            n_of_job++;
         }
     }
-    if (n > 0) {
-        t->phase = TRIAL_SUCCEEDED;
-        t->throughput = sum / n;
-    }
-    return n > 0;
-}
-
-/* X = sum over trainers (or workers) of samples / duration. If one has no
- * numbers, there is no X. */
-static void sum_trainers(struct trial_result *t, const struct trial_terms *terms)
-{
-    const char *role = role_to_string(terms->leading);
-    double sum = 0;
-    if (take_job_figures(t)) {
+    if (n_of_job > 0) {
+        t->throughput = sum / n_of_job; /* phase: as of the outcome, Succeeded */
         return;
     }
     t->phase = TRIAL_METRICS_UNAVAILABLE;
@@ -257,18 +242,6 @@ void trial_take_outcome(struct trial_result *t, enum run_phase run_phase)
     }
 }
 
-/* The sum of the CPU limits that the start records of its replicas name. NaN: it has other replicas
- * than `n_pods` of them, or one has no limit or did not say. */
-static double cpu_limits_of(const struct trial_result *t, uint32_t n_pods)
-{
-    double sum = trial_count_replicas(t) == n_pods ? 0 : NAN;
-    trial_each_replica (r, t) {
-        const double cpus = environment_number(r->environment.facts, "cgroup_cpu_limit");
-        sum += cpus > 0 ? cpus : NAN;
-    }
-    return sum;
-}
-
 void trial_build(struct trial_result *t, const struct trial_terms *terms, enum run_phase run_phase)
 {
     if (t->row == NULL) {
@@ -284,7 +257,12 @@ void trial_build(struct trial_result *t, const struct trial_terms *terms, enum r
     }
     if (t->phase == TRIAL_SUCCEEDED) {
         put_utilization(t, terms);
-        t->cpus = cpu_limits_of(t, terms->n_pods);
+        /* NaN if it has other replicas, or one has no limit or did not say. */
+        t->cpus = trial_count_replicas(t) == terms->n_pods ? 0 : NAN;
+        trial_each_replica (r, t) {
+            const double cpus = environment_number(r->environment.facts, "cgroup_cpu_limit");
+            t->cpus += cpus > 0 ? cpus : NAN;
+        }
     }
     if (t->outcome == ATTEMPT_METRICS_UNAVAILABLE) {
         take_details(t);

@@ -3,6 +3,7 @@
 #include "tests/test.h"
 #include "result/trial_figures.h"
 
+#include <errno.h>
 #include <math.h>
 
 #include "base/splitmix.h"
@@ -227,18 +228,17 @@ static struct result *read_figures(const struct fixture *f, enum run_phase phase
                                    const struct trial_figures *figures, struct attempt_row *rows)
 {
     struct figures_reader r = {.result = result_begin(f->def, phase)};
-    bool is_good = true;
+    int code = 0;
     result_assign_rows(r.result, rows, f->rows.len);
-    for (uint32_t p = 0; p < f->def->matrix.n_points && is_good; p++) {
-        for (size_t i = 0; i < f->rows.len && is_good; i++) {
+    for (uint32_t p = 0; p <= f->def->matrix.n_points; p++) { /* the last: of no point */
+        for (size_t i = 0; i < f->rows.len && code == 0; i++) {
             const uint32_t point = rows[i].id.point;
-            is_good = (point < f->def->matrix.n_points ? point : 0) != p ||
-                      figures_read(&r, &rows[i], &figures[i]);
+            if ((point < f->def->matrix.n_points ? point : f->def->matrix.n_points) == p) {
+                code = figures_read(&r, &rows[i].id, &figures[i]);
+            }
         }
-        is_good = is_good && figures_end_point(&r, p);
     }
-    figures_reader_done(&r);
-    if (!is_good) {
+    if (figures_end(&r, code) < 0) {
         result_free(r.result);
         return NULL;
     }
@@ -354,16 +354,20 @@ TEST(missing_ones_are_noticed)
     fixture_throughput(&f, 0, 0, 60);
     fixture_throughput(&f, 0, 1, 61);
     struct attempt_row *rows = outcomes_of(&f);
-    struct figures_reader r = {.result = result_begin(f.def, RUN_SUCCEEDED)};
     struct trial_figures *figures = figures_of(&f);
+    for (size_t n = 1; n <= 2; n++) {
+        struct figures_reader r = {.result = result_begin(f.def, RUN_SUCCEEDED)};
+        result_assign_rows(r.result, rows, 2);
+        for (size_t i = 0; i < n; i++) {
+            assert_int_equal(figures_read(&r, &rows[i].id, &figures[i]), 0);
+        }
+        assert_int_equal(figures_end(&r, 0), n == 1 ? -ENOENT : 0);
+        result_free(r.result);
+    }
+    struct figures_reader r = {.result = result_begin(f.def, RUN_SUCCEEDED)};
     result_assign_rows(r.result, rows, 2);
-    assert_true(figures_read(&r, &rows[0], &figures[0]));
-    assert_false(figures_end_point(&r, 0));
-    assert_true(figures_read(&r, &rows[1], &figures[1]));
-    assert_true(figures_end_point(&r, 0));
     figures[1].trial.unit = "miles";
-    assert_false(figures_read(&r, &rows[1], &figures[1]));
-    figures_reader_done(&r);
+    assert_int_equal(figures_end(&r, figures_read(&r, &rows[1].id, &figures[1])), -EBADMSG);
     result_free(r.result);
     rows_done(rows, 2);
     figures_done(figures, 2);
