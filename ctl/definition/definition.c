@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "ctl/cli/this_machine.h"
+#include "ctl/definition/profiles.h"
 #include "ctl/runs/run_name.h"
 #include "logparse/rule.h"
 #include "result/threshold.h"
@@ -151,12 +152,13 @@ static int freeze(struct spec *spec_take, bool is_local, struct run_def **ret, s
     return run_def_new(spec_take, &p, ret, diags);
 }
 
-enum exit_code definition_load(const struct cli *cli, const struct definition_file *file,
-                               const struct profiles *profiles, bool is_local, struct run_def **ret)
+static enum exit_code load_systems(const struct cli *cli, const struct definition_file *file,
+                                   const struct profiles *profiles, bool is_local,
+                                   const char *systems, struct run_def **ret)
 {
     struct spec_overrides overrides = {.local = is_local,
                                        .default_repeats = is_local ? REPEATS_DEFAULT_LOCAL : 0,
-                                       .systems = args_get(&cli->args, "systems", NULL),
+                                       .systems = systems,
                                        .profiles = profiles,
                                        TEMPLATES_OF(file)};
     _cleanup_(tree_freep) struct node *fields = NULL;
@@ -184,12 +186,28 @@ enum exit_code definition_load(const struct cli *cli, const struct definition_fi
     return r < 0 ? EXIT_USAGE : EXIT_OK;
 }
 
+enum exit_code definition_load(const struct cli *cli, const struct definition_file *file,
+                               const struct profiles *profiles, bool is_local, struct run_def **ret)
+{
+    const char *systems = args_get(&cli->args, "systems", NULL);
+    return load_systems(cli, file, profiles, is_local, systems, ret);
+}
+
 enum exit_code definition_load_named(const struct cli *cli, const struct profiles *profiles,
                                      bool is_local, struct run_def **ret)
 {
     _cleanup_(definition_file_done) struct definition_file file = {0};
-    const enum exit_code code = definition_open(cli, &file);
-    return code == EXIT_OK ? definition_load(cli, &file, profiles, is_local, ret) : code;
+    enum exit_code code = definition_open(cli, &file);
+    code = code == EXIT_OK ? definition_load(cli, &file, profiles, is_local, ret) : code;
+    if (code != EXIT_OK || !is_local || args_get(&cli->args, "systems", NULL) != NULL) {
+        return code;
+    }
+    _cleanup_(freep) char *systems = profiles_leave_out(cli, profiles, (*ret)->spec);
+    if (systems != NULL) {
+        run_def_free(*ret);
+        code = load_systems(cli, &file, profiles, is_local, systems, ret);
+    }
+    return code;
 }
 
 struct run_def *definition_of_document(const json_t *document, const char *what,

@@ -250,6 +250,32 @@ static enum exit_code check(const struct system *system, const struct profile *p
                                        "the file '%s' is missing", file);
 }
 
+char *profiles_leave_out(const struct cli *cli, const struct profiles *profiles,
+                         const struct spec *spec)
+{
+    struct buf rest = BUF_INIT, notes = BUF_INIT;
+    vec_each (struct system, system, &spec->systems) {
+        const struct profile *p = profiles_find(profiles, system->profile);
+        if (p != NULL && p->is_optional && p->interpreter != NULL && own_program(system) == NULL &&
+            access(p->interpreter, X_OK) < 0) {
+            buf_printf(&notes, "note: system '%s' is left out: profile '%s' is not installed: %s\n",
+                       system->name, p->name, p->install == NULL ? "" : p->install);
+        } else {
+            buf_printf(&rest, "%s%s", rest.len > 0 ? "," : "", system->name);
+        }
+    }
+    const bool leaves_out = notes.len > 0 && rest.len > 0;
+    if (leaves_out) {
+        cli_note(cli, "%.*s", (int)notes.len - 1, buf_cstr(&notes));
+    }
+    buf_done(&notes);
+    char *names = buf_take(&rest);
+    if (!leaves_out) {
+        free(names);
+    }
+    return leaves_out ? names : NULL;
+}
+
 enum exit_code profiles_check(const struct profiles *profiles, const struct spec *spec)
 {
     enum exit_code worst = EXIT_OK;

@@ -42,6 +42,7 @@ static void read_python(struct diags *d, const struct place *root, struct profil
     }
     spec_read_words(&place, "packages", &p->packages);
     p->requirements = place_text(&place, "requirements");
+    p->is_optional = place_get(&place, "versions").node != NULL;
 }
 
 /* It becomes part of definitions, which run on other machines. */

@@ -24,7 +24,8 @@ struct profile {
     struct command models;        /* all that it can train; none: any */
     bool datasets[DATASET_COUNT]; /* none: any, also of a foreign name; likewise exchanges */
     bool exchanges[EXCHANGE_COUNT];
-    struct command packages;  /* of Python, "torch==2.15.0"; none: it needs no Python */
+    struct command packages; /* of Python, "torch==2.15.0"; none: it needs no Python */
+    bool is_optional; /* its packages are for certain versions of Python, which few machines have */
     const char *requirements; /* file with all pins, next to profile.yaml; NULL without `python` */
     char *folder;             /* where its files lie, once placed; owned, as what follows */
     char *interpreter;        /* of its Python, once placed; NULL: none */
