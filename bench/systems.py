@@ -31,7 +31,7 @@ PLACE = pathlib.Path(os.environ.get("BENCHCTL_PATH") or ROOT / "benchmarks")
 NAME = "vgg16-systems"
 MPI = "pytorch-open-mpi"
 # Whose environment each system needs; None: nothing but benchworker.
-NEEDS = {"benchworker": None, "pytorch-ddp": "pytorch", "tensorflow-ps": "tensorflow", "tensorflow-mwms": "tensorflow",
+NEEDS = {"benchworker": None, "paddle-fluid": "fluid", "paddle-fluid-async": "fluid", "pytorch-ddp": "pytorch", "tensorflow-ps": "tensorflow", "tensorflow-mwms": "tensorflow",
          "jax": "jax-cpu", "paddle-collective": "paddle", MPI: "pytorch"}
 LOAD_EVERY_S = 10
 
@@ -124,6 +124,8 @@ def missing(system):
     if system == MPI and shutil.which("mpirun") is None:
         return "there is no mpirun: apt-get install openmpi-bin"
     profile = NEEDS[system]
+    if profile is not None and peers.maker(profile) is None:
+        return peers.how_to_get(profile)
     try:
         if profile is not None:
             peers.install(profile)

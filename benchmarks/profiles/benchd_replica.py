@@ -12,13 +12,18 @@ import pathlib
 import platform
 import re
 import resource
+import select
 import shutil
+import socket
 import struct
 import subprocess
 import sys
+import threading
 import time
 
 EXIT_USAGE = 2
+# What tells a library which code to take; a start record lists those that are set.
+LIBRARY_SETTINGS = ("MKL_DEBUG_CPU_TYPE", "MKL_ENABLE_INSTRUCTIONS", "OPENBLAS_CORETYPE", "ONEDNN_MAX_CPU_ISA")
 MODEL = "vgg16-fluid-fc512"
 # Convolutions of MODEL: channels out and dropout after each, by stack; a 2x2 max pool ends a stack.
 STACKS = (((64, .3), (64, 0)), ((128, .4), (128, 0)), ((256, .4), (256, .4), (256, 0)),
@@ -48,6 +53,15 @@ def _first_line(path, start=""):
     except OSError:
         pass  # not on this machine: the environment then lacks the key
     return None
+
+
+def library_settings(cpuinfo="/proc/cpuinfo"):
+    """{variable: value} by which a library computes as fast on this CPU as it can.
+
+    MKL until 2020 takes its slowest code on a CPU that is not Intel's, whatever it can: here it is told of AVX2. Later versions do not read
+    the variable. `script/bench peers check` measures each profile with and without."""
+    flags = (_first_line(cpuinfo, "flags") or "").split()
+    return {"MKL_DEBUG_CPU_TYPE": "5"} if _first_line(cpuinfo, "vendor_id") != "GenuineIntel" and "avx2" in flags else {}
 
 
 def _gpu_driver():
@@ -95,6 +109,72 @@ def _known(loss):
     return loss if math.isfinite(loss) else None
 
 
+class Meeting:
+    """Of all trainers, over TCP, for systems without a barrier of their own: trainer 0 listens at its address, and lets all go when all
+    have come. `addresses`: "host:port,..." of the trainers, by index."""
+
+    LIMIT_S = 600.  # in which the others start
+
+    def __init__(self, replica, addresses):
+        self.n, self.index, self.peer, self.has_come = replica.training, replica.index, None, False
+        host, port = addresses.split(",")[0].rsplit(":", 1)
+        self.first = host.strip("[]"), int(port)
+        self.mine, self.all = threading.Semaphore(0), threading.Semaphore(0)
+        if self.index == 0 and self.n > 1:
+            threading.Thread(target=self._serve, args=(self._until(self._listen),), daemon=True).start()
+
+    def _until(self, connect):
+        """The name of a pod may not be known yet, and trainer 0 may not be there."""
+        end_s = time.monotonic() + self.LIMIT_S
+        while True:
+            try:
+                return connect()
+            except OSError:
+                if time.monotonic() > end_s:
+                    raise
+                time.sleep(.02)
+
+    def _listen(self):
+        return socket.create_server(self.first, family=socket.getaddrinfo(*self.first)[0][0], backlog=self.n)
+
+    def _serve(self, server):
+        while True:
+            peers = [server.accept()[0] for _ in range(self.n - 1)]
+            self.mine.acquire()  # this trainer has come, too
+            for peer in peers:
+                peer.sendall(b"!")
+                peer.close()
+            self.all.release()
+
+    def _come(self):
+        self.has_come = True
+        if self.index == 0:
+            self.mine.release()
+        else:
+            self.peer = self._until(lambda: socket.create_connection(self.first, self.LIMIT_S))
+
+    def is_over(self):
+        """Says once that this trainer has come, and from then on whether all have."""
+        return self.n == 1 or self._wait(0)
+
+    def meet(self):
+        """Returns when all have come."""
+        while self.n > 1 and not self._wait(self.LIMIT_S):
+            pass
+
+    def _wait(self, limit_s):
+        if not self.has_come:
+            self._come()
+        if self.index == 0:
+            over = self.all.acquire(timeout=limit_s) if limit_s else self.all.acquire(blocking=False)
+        else:
+            over = bool(select.select([self.peer], [], [], limit_s)[0])
+            if over and self.peer.recv(1) != b"!":
+                raise ConnectionError("trainer 0 has ended")
+        self.has_come = self.has_come and not over
+        return over
+
+
 class Replica:
     """This process as the contract describes it."""
 
@@ -134,9 +214,11 @@ class Replica:
         return int(text)
 
     def limit_threads(self):
-        """Before the framework is imported: its libraries read these once."""
+        """Before the framework is imported: its libraries read these once. A variable of a library that is set stays."""
         for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
             os.environ[name] = str(self.threads)
+        for name, value in library_settings().items():
+            os.environ.setdefault(name, value)
 
     def emit(self, kind, **fields):
         record = {"benchd": 1, "type": kind, "role": self.role, "index": self.index, "attempt": self.attempt, **fields}
@@ -159,6 +241,7 @@ class Replica:
             "cpu_model": _first_line("/proc/cpuinfo", "model name"),
             "clock_source": _first_line("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
             "cpu_governor": _first_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
+            "library_settings": " ".join(f"{name}={os.environ[name]}" for name in LIBRARY_SETTINGS if os.environ.get(name)) or None,
             "gpu_driver": _gpu_driver(), "gpu_topology": _gpu_topology(), "nics": _nics(),
             "numa_nodes": _first_line("/sys/devices/system/node/online"),
             "cpuset": _first_line("/proc/self/status", "Cpus_allowed_list"), "threads": self.threads, "model": MODEL,
@@ -173,12 +256,14 @@ class Replica:
         return [(random.random((self.batch, 3, 32, 32), dtype=numpy.float32),
                  random.integers(0, CLASSES, self.batch)) for _ in range(math.ceil(POOL_SAMPLES / self.batch))]
 
-    def train(self, step, batches):
-        """step(x, labels) -> loss. Warm-up, measured steps, summary."""
+    def train(self, step, batches, meet=lambda: None):
+        """step(x, labels) -> loss. Warm-up, measured steps, summary. meet() returns when all replicas have called it; then the clock
+        starts."""
         times, losses = [], []
         begin_ns = cpu_ns = 0
         for i in range(-self.warmup_steps, self.steps):
             if i == 0:
+                meet()
                 begin_ns, cpu_ns = time.monotonic_ns(), time.process_time_ns()
             start_ns = time.monotonic_ns()
             loss = float(step(*batches[i % len(batches)]))

@@ -106,6 +106,59 @@ class MlbenchResNet(unittest.TestCase):
                     self.assertEqual((2, says), (done.returncode, json.loads(done.stdout.splitlines()[0])["message"]))
 
 
+class Shared(unittest.TestCase):
+    """What benchd_replica.py has for all."""
+
+    def trainers(self, n):
+        """So many, at a free port of this machine."""
+        module = script(".", "benchd_replica")
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            addresses = f"127.0.0.1:{taken.getsockname()[1]},127.0.0.1:1"
+        return [module.Meeting(types.SimpleNamespace(training=n, index=i), addresses) for i in range(n)]
+
+    def test_trainers_meet_as_often_as_they_like(self):
+        """Nobody goes on before the last has come, whoever that is."""
+        one, two, three = self.trainers(3)
+        with concurrent.futures.ThreadPoolExecutor(3) as pool:
+            for last, first, second in ((one, two, three), (three, one, two), (two, three, one)):
+                waiting = [pool.submit(other.meet) for other in (first, second)]
+                self.assertEqual(set(), concurrent.futures.wait(waiting, timeout=.2).done)
+                last.meet()
+                for future in waiting:
+                    future.result(60)
+
+    def test_a_trainer_asks_whether_all_are_done(self):
+        one, two = self.trainers(2)
+        for first, last in ((one, two), (two, one)):
+            self.assertFalse(first.is_over())
+            self.assertFalse(first.is_over())
+            last.meet()
+            end_s = time.monotonic() + 60
+            while not first.is_over():
+                self.assertLess(time.monotonic(), end_s)
+        (alone,) = self.trainers(1)
+        alone.meet()
+        self.assertTrue(alone.is_over())
+
+    def test_mkl_is_told_of_avx2_where_it_does_not_look(self):
+        settings = script(".", "benchd_replica").library_settings
+        with tempfile.TemporaryDirectory() as folder:
+            for vendor, flags, wanted in (("AuthenticAMD", "sse avx2", {"MKL_DEBUG_CPU_TYPE": "5"}), ("AuthenticAMD", "sse avx", {}),
+                                          ("GenuineIntel", "sse avx2", {})):
+                path = pathlib.Path(folder, "cpuinfo")
+                path.write_text(f"processor\t: 0\nvendor_id\t: {vendor}\nflags\t\t: {flags}\n", encoding="ascii")
+                self.assertEqual(wanted, settings(path))
+            self.assertEqual({}, settings(pathlib.Path(folder, "none")))
+
+    def test_who_sets_a_variable_of_a_library_means_it(self):
+        module = script(".", "benchd_replica")
+        for before in ({}, {"MKL_DEBUG_CPU_TYPE": ""}):
+            with mock.patch.dict(os.environ, before, clear=True), mock.patch.object(
+                    module, "library_settings", lambda: {"MKL_DEBUG_CPU_TYPE": "5"}):
+                module.Replica({}).limit_threads()
+                self.assertEqual(before.get("MKL_DEBUG_CPU_TYPE", "5"), os.environ["MKL_DEBUG_CPU_TYPE"])
+
+
 class FleetX(unittest.TestCase):
     """train_fleetx.py of PyTorch, and what both print; cli/frameworks runs the networks and the servers."""
 

@@ -21,7 +21,7 @@ import peers  # noqa: E402
 INSTALLED = {name: peers.interpreter(name).exists() for name in peers.names()}
 TINY = "STACKS = (((4, .3),), ((4, 0),), ((4, .4),), ((4, .4),), ((4, 0),))"
 SYSTEMS = {"pytorch-ddp": "pytorch", "tensorflow-ps": "tensorflow", "tensorflow-mwms": "tensorflow", "jax": "jax-cpu",
-           "paddle-collective": "paddle"}
+           "paddle-collective": "paddle", "paddle-fluid": "fluid", "paddle-fluid-async": "fluid"}
 
 
 class Frameworks(cli.CliCase):
@@ -63,6 +63,11 @@ class Frameworks(cli.CliCase):
 
     def test_tensorflow_ps(self):
         self.check("tensorflow-ps", "--set", "pservers=2")
+
+    def test_paddle_fluid(self):
+        """The system of 2018 on its own servers, two of them: each trainer's steps wait for the other's, or do not."""
+        self.check("paddle-fluid", "--set", "pservers=2")
+        self.check("paddle-fluid-async", "--set", "pservers=2")
 
     def test_tensorflow_mwms(self):
         self.check("tensorflow-mwms")
@@ -146,7 +151,7 @@ class Frameworks(cli.CliCase):
     def test_fleetx_parameter_servers(self):
         """Every way to update learns; of one trainer, synchronous and asynchronous are the same."""
         points = self.fleetx("pytorch", "fleetx-pserver", "--steps", "40", "--set", "pservers=2", "--set", "trainers=2",
-                             "--set", "geo_steps=4")
+                             "--set", "geo_steps=4", "--systems", "pytorch-rpc,pytorch-rpc-async,pytorch-rpc-geo")
         best = {(p["parameters"]["net"], p["system"], p["replicas"]["pserver"], p["replicas"]["trainer"]):
                 p["trials"][0]["timeToAccuracy"]["bestAccuracy"] for p in points}
         systems = {"pytorch-rpc": None, "pytorch-rpc-async": "Async", "pytorch-rpc-geo": "Async"}
@@ -157,6 +162,16 @@ class Frameworks(cli.CliCase):
             self.assertLess(.6 if net == "ctr" else .5, found, (net, system, servers, n))
             if n == 1 and system != "pytorch-rpc-geo":
                 self.assertEqual(best[net, "pytorch-rpc", 1, 1], found)
+
+    def test_fleetx_on_the_servers_of_paddle(self):
+        """Each way to update trains both networks, on two servers, and the loss of a click falls."""
+        points = self.fleetx("paddle-servers", "fleetx-pserver", "--steps", "60", "--set", "pservers=2", "--set", "trainers=2",
+                             "--set", "geo_steps=4", "--systems", "paddle-sync,paddle-async,paddle-geo")
+        self.assertEqual({(net, system, n) for net in ("ctr", "word2vec") for system in ("paddle-sync", "paddle-async", "paddle-geo")
+                          for n in (1, 2)}, {(p["parameters"]["net"], p["system"], p["replicas"]["trainer"]) for p in points})
+        for point in points:
+            for trained in (r["summary"] for r in point["trials"][0]["replicas"]["items"] if r["summary"]):
+                self.assertLess(trained["lossLast"], trained["lossFirst"], point["system"])
 
     def test_mlbench_resnet(self):
         """ResNet-20 of a few channels learns by one process and by two, on each kind of data and in each framework."""
@@ -287,6 +302,15 @@ for is_v2 in (False, True):
                               env=self.env | {"BENCHCTL": cli.BENCHCTL}, timeout=1800, check=False)
         self.assertEqual(1, done.returncode, done.stderr)  # no bar is for this system
         self.assertRegex(done.stdout, r"(?m)^pytorch-open-mpi +4 +[\d.]+ +[\d.]+ +[\d.]+ +[\d.]+$")
+
+    def test_no_library_could_be_told_better(self):
+        """The programs of profiles choose the settings of their libraries: none of the known ones computes half as much again."""
+        for name in ("fluid", "jax-cpu", "paddle", "pytorch", "tensorflow"):
+            if not INSTALLED[name]:
+                continue
+            with self.subTest(name):
+                rates = peers.check(name, rounds=2)
+                self.assertLess(max(rates.values()), 1.5 * rates[None], rates)
 
     def test_every_foreign_row_of_the_definition_is_here(self):
         text = pathlib.Path(cli.ROOT, "benchmarks", "vgg16-systems.yaml").read_text(encoding="utf-8")

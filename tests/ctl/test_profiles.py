@@ -10,6 +10,7 @@ import shutil
 import struct
 import subprocess
 import sys
+import unittest.mock
 import venv
 
 import cli
@@ -182,10 +183,44 @@ class Profiles(cli.CliCase):
         self.assertEqual(peers.pins_hash(b""), "cbf29ce484222325")
         self.assertEqual(peers.pins_hash(b"foobar"), "85944171f73967e8")  # the published test vector
         self.env["BENCHCTL_PATH"] = str(cli.ROOT / "benchmarks")
-        for name in ("jax-cpu", "paddle", "pytorch", "tensorflow"):
+        for name in ("fluid", "jax-cpu", "paddle", "pytorch", "tensorflow"):
             done = self.ctl("run", self.define_alone(name), "--systems", name, "--store", self.store, code=9)
             self.assertIn(f" in {self.folder}/cache/benchd/peers/{peers.folder(name).name}/bin/python", done.stderr)
             self.assertIn(f"fix: python3 {cli.ROOT.resolve()}/bench/peers.py install {name}\n", done.stderr)
+
+    def test_a_python_of_another_version_is_looked_for(self):
+        """Where people have one: on PATH, in pyenv and in uv; a shim of pyenv that stands for nothing does not count."""
+        peers, home = load_peers(), self.folder / "home"
+        self.assertEqual(["3.8", "3.7"], peers.versions("fluid"))
+        self.assertEqual([], peers.versions("pytorch"))
+        with unittest.mock.patch.dict(os.environ, {"HOME": str(home), "PATH": f"{home}/bin"}, clear=True):
+            self.assertIsNone(peers.maker("fluid"))
+            self.assertIn("fluid needs Python 3.8 or 3.7, which", peers.how_to_get("fluid"))
+            self.assertEqual(sys.executable, peers.maker("pytorch"))
+            for place in (".local/share/uv/python/cpython-3.7.9-linux/bin/python3.7", ".pyenv/versions/3.8.18/bin/python3.8"):
+                path = home / place
+                path.parent.mkdir(parents=True)
+                path.write_text("#!/bin/sh\nexit 0\n", encoding="ascii")
+                path.chmod(0o755)
+                self.assertEqual(str(path), str(peers.maker("fluid")))
+            shim = home / "bin" / "python3.8"
+            shim.parent.mkdir()
+            shim.write_text("#!/bin/sh\necho no such version >&2\nexit 127\n", encoding="ascii")
+            shim.chmod(0o755)
+            self.assertEqual(str(home / ".pyenv/versions/3.8.18/bin/python3.8"), str(peers.maker("fluid")))
+
+    def test_what_few_machines_can_have_is_left_out(self):
+        """A note says how to get it, and the run has the others; whoever names it gets the error."""
+        self.profile("tiny")
+        path = self.profile("old", python=True) / "profile.yaml"
+        path.write_text(path.read_text(encoding="utf-8").replace('"packages"', '"versions": ["2.7"], "packages"'), encoding="utf-8")
+        definition = self.define_alone("tiny", "old")
+        for words in (("plan", definition, "--local"), ("run", definition, "--store", self.store)):
+            done = self.ctl(*words)
+            self.assertIn("note: system 'old' is left out: profile 'old' is not installed: script/bench peers install old\n", done.stderr)
+            self.assertNotIn("old", done.stdout)
+        done = self.ctl("run", definition, "--systems", "old", "--store", self.store, code=9)
+        self.assertIn("system 'old' cannot start: no Python with package peerlib==1.5 in ", done.stderr)
 
     def test_all_that_is_missing_is_said_at_once(self):
         for name in ("one", "two"):

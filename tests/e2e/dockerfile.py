@@ -3,7 +3,8 @@
 
     path = dockerfile.archive("pytorch")     # an OCI archive of the profile's image, made once on a machine and kept
 
-python:3.11-slim-bookworm is here Debian with its own Python 3.11 and pip, not the published image. A step sees the package indexes and
+python:3.11-slim-bookworm is here Debian with its own Python 3.11 and pip, not the published image, and python:3.8-slim-bookworm Debian with
+the Python 3.8 of this machine (bench/peers.py finds it). A step sees the package indexes and
 certificates of this machine, which do not become part of the image. The archive is kept in ${XDG_CACHE_HOME:-~/.cache}/benchd/images, by
 what it is made from. By hand, as root: tests/e2e/dockerfile.py pytorch jax-cpu    prints the paths.
 """
@@ -18,8 +19,25 @@ import tempfile
 import bare_root
 import mkimage
 
+sys.path.insert(0, str(mkimage.ROOT / "bench"))
+import peers  # noqa: E402
+
 CONTEXT = mkimage.ROOT / "benchmarks" / "profiles"
-BASES = {"debian:bookworm-slim": [], "python:3.11-slim-bookworm": ["ca-certificates", "python3", "python3-pip"]}   # and their packages
+PYTHON_38 = "python:3.8-slim-bookworm"
+BASES = {   # and their packages
+    "debian:bookworm-slim": [], "python:3.11-slim-bookworm": ["ca-certificates", "python3", "python3-pip"],
+    PYTHON_38: ["ca-certificates", "libbz2-1.0", "libffi8", "liblzma5", "libreadline8", "libsqlite3-0", "libssl3", "zlib1g"]}
+
+
+def own_python(version):
+    """None: this machine has none."""
+    return next(filter(peers.works, peers.pythons(version)), None)
+
+
+def why_not(name):
+    """Why this machine cannot make the image of a profile, or None."""
+    text = (CONTEXT / name / "Dockerfile").read_text(encoding="utf-8")
+    return peers.how_to_get(name) if f"FROM {PYTHON_38}" in text and own_python("3.8") is None else None
 
 
 def instructions(text):
@@ -52,6 +70,8 @@ class Stage:
         self._base = bare_root.kept("base-" + base.partition(":")[0], "", BASES[base], bare_root.make_installed)
         host = path.with_name(path.name + "-host")
         self._host, self._upper = self._new(host), self._new(path)
+        if base == PYTHON_38:
+            self._put_python("3.8")
         bare_root.copy_configuration(self._host)
         self._run(["sh", "-c", "! command -v update-ca-certificates || update-ca-certificates"], host, self._base)
 
@@ -63,6 +83,14 @@ class Stage:
         work.mkdir()
         upper.mkdir()
         return upper
+
+    def _put_python(self, version):
+        """The one of this machine, as /usr/local: it finds its files by where it is."""
+        prefix = bare_root.must([own_python(version), "-c", "import sys; print(sys.base_prefix)"]).strip()
+        target = self._upper / "usr" / "local"
+        target.mkdir(parents=True)
+        bare_root.must(["cp", "-aT", prefix, target])
+        bare_root.must(["sed", "-i", f"1s,.*,#!/usr/local/bin/python{version},", target / "bin" / "pip3"])
 
     def _run(self, words, root=None, below=None, **options):
         # Debian's pip installs next to Debian's own packages only if it is told to.

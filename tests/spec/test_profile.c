@@ -292,7 +292,7 @@ TEST(a_stored_definition_gets_its_commands)
 /* The profiles that are shipped can be read, and have what the shipped definition asks for. */
 TEST(shipped_profiles_are_good)
 {
-    static const char *const names[] = {"paddle", "pytorch", "tensorflow"};
+    static const char *const names[] = {"fluid", "paddle", "pytorch", "tensorflow"};
     _cleanup_(profiles_done) struct profiles profiles = {0};
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         _cleanup_(freep) char *path = xasprintf("benchmarks/profiles/%s/profile.yaml", names[i]);

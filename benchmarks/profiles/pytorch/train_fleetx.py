@@ -1,18 +1,16 @@
-"""The parameter server workloads of FleetX in PyTorch, since today's PaddlePaddle has no parameter servers: a table of rows and
+"""The parameter server workloads of FleetX in PyTorch, beside PaddlePaddle's own servers (profile paddle-servers): a table of rows and
 dense parameters on the servers, reached by torch.distributed.rpc. TensorFlow's ParameterServerStrategy has no synchronous mode;
 this has both. train.py starts it for the model `fleetx`. Trainers print the lines of FleetX's trainer, for the log rule `fleetx`.
 Reads BENCHD_*, and what a sweep may have as an axis:
 
-    NET        ctr: a click is predicted from 13 numbers and 26 features (rows of 10 numbers, three layers of 400). A sample is one
-               of them. word2vec: skip-gram; a sample is a word, one of its neighbours and five that are not
+    NET        ctr, word2vec (fleetx_data.py, which has their data)
     UPDATE     sync: a step ends when the mean gradient of all trainers is in. async: each trainer's counts as it comes. geo (Geo-SGD):
                a trainer has its own copy of all parameters, and trains it. After GEO_STEPS steps the servers add its changes, divided
                by the number of trainers, to theirs, and it takes over the servers' values of the rows that it changed
     GEO_STEPS  default 100
     SIZE       full: 1,000,001 features; 350,000 words of 300 numbers. small: 10,001 and 64 wide layers; 10,000 of 32
 
-Data are synthetic and can be learned. Words and features are as often as in Zipf's law. A click depends on a hidden weight of each
-feature and number, and on chance; a neighbour has the same last digit as its word. Trainer 0 tests the servers' parameters five times,
+Trainer 0 tests the servers' parameters five times,
 between parts of the training that all trainers begin together, and prints the AUC of samples that no trainer trains.
 
 With servers, MASTER_ADDR and MASTER_PORT (the first server's) too. A trainer without servers keeps the table itself."""
@@ -23,59 +21,43 @@ import threading
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 import benchd_replica as benchd  # noqa: E402
+import fleetx_data  # noqa: E402
 
-SLOTS, NUMBERS, WIDTH = 26, 13, 10  # of ctr
-NEGATIVES, TOPICS = 5, 10           # of word2vec
-ZIPF = 1.1
 TESTS, TEST_SAMPLES, TEST_SEED = 5, 4000, 1 << 20  # no trainer has this index
 RPC_LIMIT_S = 600
 
 
-class Ctr:
-    rate = .2  # of learning
-
+class Ctr(fleetx_data.Ctr):
     def __init__(self, torch, numpy, size):
-        self.rows, self.width = (1_000_001 if size == "full" else 10_001), WIDTH
-        random = numpy.random.default_rng(1)
-        self.truth, self.weights = random.standard_normal(self.rows), random.standard_normal(NUMBERS)
-        layers, before = [], NUMBERS + SLOTS * WIDTH
-        for width in (400 if size == "full" else 64,) * 3:
+        super().__init__(numpy, size)
+        layers, before = [], fleetx_data.NUMBERS + fleetx_data.SLOTS * self.width
+        for width in self.layers:
             layers += [torch.nn.Linear(before, width), torch.nn.ReLU()]
             before = width
         self.dense = torch.nn.Sequential(*layers, torch.nn.Linear(before, 1))
-
-    def batch(self, torch, numpy, random, n):
-        """Row numbers (n, k), what else scores() needs, and what is true (n, m)."""
-        ids, x = random.zipf(ZIPF, (n, SLOTS)) % self.rows, random.standard_normal((n, NUMBERS))
-        odds = self.truth[ids].sum(1) / SLOTS ** .5 + x @ self.weights / NUMBERS ** .5
-        clicks = random.random(n) < 1 / (1 + numpy.exp(-2 * odds))
-        return torch.from_numpy(ids), torch.from_numpy(x).float(), torch.from_numpy(clicks).float()[:, None]
 
     def scores(self, torch, rows, x):
         return self.dense(torch.cat([x, rows.flatten(1)], 1))
 
 
-class Word2Vec:
-    """Word w is row w as the one in the middle, and row `words` + w as a neighbour. Nothing is dense."""
-    rate = 5.
+class Word2Vec(fleetx_data.Word2Vec):
+    """Nothing is dense."""
 
     def __init__(self, torch, numpy, size):
-        self.words, self.width = (350_000, 300) if size == "full" else (10_000, 32)
-        self.rows, self.dense = 2 * self.words, torch.nn.Identity()
-
-    def batch(self, torch, numpy, random, n):
-        ids = random.zipf(ZIPF, (n, 2 + NEGATIVES)) % self.words
-        ids[:, 1] += ids[:, 0] % TOPICS - ids[:, 1] % TOPICS
-        ids[:, 1:] += self.words
-        truths = torch.zeros(n, 1 + NEGATIVES)
-        truths[:, 0] = 1
-        return torch.from_numpy(ids), truths
+        super().__init__(numpy, size)
+        self.dense = torch.nn.Identity()
 
     def scores(self, torch, rows):
         return (rows[:, 1:] @ rows[:, 0].unsqueeze(2)).squeeze(2)
 
 
 NETS = {"ctr": Ctr, "word2vec": Word2Vec}
+
+
+def batch_of(torch, net, random, n):
+    """Row numbers (n, k), what else scores() needs, and what is true (n, m)."""
+    ids, truths, *inputs = (torch.from_numpy(x) for x in net.draw(random, n))
+    return ids, *inputs, truths
 
 
 def loss_of(torch, scores, truths):
@@ -192,7 +174,7 @@ class Trainer:
     def __init__(self, torch, numpy, replica, net, shards):
         self.torch, self.numpy, self.net, self.shards, self.batch = torch, numpy, net, shards, replica.batch
         self.random = numpy.random.default_rng([replica.seed, replica.index])
-        self.test_data = net.batch(torch, numpy, numpy.random.default_rng([replica.seed, TEST_SEED]), TEST_SAMPLES)
+        self.test_data = batch_of(torch, net, numpy.random.default_rng([replica.seed, TEST_SEED]), TEST_SAMPLES)
 
     def split(self, rows):
         """For each shard: which of these rows it has, and their numbers there."""
@@ -226,7 +208,7 @@ class Trainer:
 
     def step(self):
         """Pull what the batch needs, forward, backward, push. Returns the loss."""
-        ids, *rest = self.net.batch(self.torch, self.numpy, self.random, self.batch)
+        ids, *rest = batch_of(self.torch, self.net, self.random, self.batch)
         rows, inverse = self.torch.unique(ids, return_inverse=True)
         loss, *gradients = self.gradients(self.pull(rows), inverse, rest)
         self.push(rows, *gradients)
@@ -252,7 +234,7 @@ class GeoTrainer(Trainer):
 
     def step(self):
         torch, params = self.torch, list(self.net.dense.parameters())
-        ids, *rest = self.net.batch(torch, self.numpy, self.random, self.batch)
+        ids, *rest = batch_of(torch, self.net, self.random, self.batch)
         rows, inverse = torch.unique(ids, return_inverse=True)
         loss, row_gradients, dense = self.gradients(self.table[rows], inverse, rest)
         self.table.index_add_(0, rows, row_gradients, alpha=-self.net.rate)
