@@ -137,7 +137,7 @@ enum log_witness log_pace_ask(const struct log_pace *p, double *ret_ratio)
         p->observed_s < LEAST_TICKS * tick_s) {
         return LOG_WITNESS_FEW;
     }
-    const bool has_fine_gaps = p->observed_s / (double)p->n >= LEAST_TICKS * tick_s;
+    const bool has_fine_gaps = !p->is_mean && p->observed_s / (double)p->n >= LEAST_TICKS * tick_s;
     if (p->has_fraction && is_bursty(p)) {
         return LOG_WITNESS_BURSTS;
     }

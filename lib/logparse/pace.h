@@ -31,6 +31,7 @@ extern const char *const log_witness_reasons[LOG_WITNESS_COUNT];
 
 struct log_pace {
     bool has_begin, is_uncounted, has_no_batch;
+    bool is_mean;      /* lines state means since a start: only the time of all gaps counts */
     bool has_fraction; /* some time is no whole second; else the clock counts seconds */
     int64_t last_ns;
     uint64_t n;                  /* gaps between lines */

@@ -81,22 +81,18 @@ static double stated_of(const struct log_figure *f)
                               : fmax(f->steps, 1) / f->rate;
 }
 
-/* The same of a line whose rate is the mean of all steps so far: by what it states for all of them
- * and the line before stated for those until then. */
-static double stated_of_mean(struct log_tally *t, const struct log_figure *f)
+static void begin_pace(struct log_tally *t, const struct log_figure *f)
 {
-    const double steps = fmax(f->steps, 1), step_s = stated_of(f) / steps, before_s = t->mean_s;
-    t->mean_steps += steps;
-    t->mean_s = t->mean_steps * step_s;
-    return t->mean_s - before_s;
+    log_pace_begin(&t->pace, f->arrival_ns);
+    t->pace_paused_s = f->paused_s;
+    t->mean_steps = t->mean_s = 0;
 }
 
 void log_tally_skip(struct log_tally *t, const struct log_figure *f)
 {
     count(t);
     begin(t, f);
-    (void)stated_of_mean(t, f); /* a mean since the start has them in it */
-    log_pace_begin(&t->pace, f->arrival_ns);
+    begin_pace(t, f);
 }
 
 /* Half of what is kept goes, evenly, and half as many come from now on. */
@@ -217,17 +213,21 @@ static void add_pace(struct log_tally *t, const struct log_line_rule *line,
                      const struct log_figure *f)
 {
     const bool is_mean = line->aggregate == LOG_LAST;
-    if (is_mean && t->has_new_epoch) { /* its lines are means since then */
-        t->mean_steps = t->mean_s = 0;
-        (void)stated_of_mean(t, f);
-        log_pace_begin(&t->pace, f->arrival_ns);
-        t->pace_paused_s = f->paused_s;
-        return;
-    }
     const bool has_batch = !isnan(f->step_s) || !isnan(f->units);
-    const double stated_s = is_mean ? stated_of_mean(t, f) : stated_of(f);
-    if (!isnan(stated_s)) {
+    double stated_s = stated_of(f);
+    if (is_mean && t->has_new_epoch) { /* its lines are means since then */
+        begin_pace(t, f);
+    } else if (!isnan(stated_s) && !t->pace.has_begin) {
+        begin_pace(t, f);
+    } else if (!isnan(stated_s)) {
         const double paused_s = fmax(f->paused_s - t->pace_paused_s, 0);
+        if (is_mean) { /* the figure is the latest mean: by it all steps since the first line */
+            const double steps = fmax(f->steps, 1), before_s = t->mean_s;
+            t->mean_steps += steps;
+            t->mean_s = t->mean_steps * stated_s / steps;
+            stated_s = t->mean_s - before_s;
+        }
+        t->pace.is_mean = is_mean;
         log_pace_add(&t->pace, f->arrival_ns, paused_s, stated_s, has_batch, f->is_counted);
         t->pace_paused_s = f->paused_s;
     }

@@ -49,8 +49,7 @@ struct log_tally {
     } before;                     /* all parts before that one */
     double least_part, most_part; /* rates of these parts; NaN: they have few lines */
     struct log_pace pace;
-    double mean_steps,
-        mean_s; /* since a mean that lines state began, and their time by the latest */
+    double mean_steps, mean_s; /* Last: steps of the pace, and their time by the latest mean */
     struct log_mean mean;
     double pace_paused_s; /* log_figure.paused_s of the latest line of the pace */
     VEC(int64_t) step_ns;

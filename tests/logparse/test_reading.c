@@ -118,8 +118,8 @@ TEST(a_rate_is_held_against_the_pace_of_its_lines)
     "- {kind: Step, aggregate: Last, skip: {steps: 5}, pattern: 'step (?<step>) (?<rate>) "        \
     "img/s'}\n"
 
-/* A line of a mean states the time of all steps so far, whatever it was in each. Other programs took
- * the CPU in the second half: 100 steps of 4 ms, and 60 of 40 ms. */
+/* The figure is the last mean, whatever it was before. Other programs took the CPU in the second
+ * half: 100 steps of 4 ms, and 60 of 40 ms. */
 TEST(a_mean_since_the_start_is_held_against_the_whole_time)
 {
     static const struct {
