@@ -207,18 +207,6 @@ static void put_exchange(struct json_out *w, const struct spec *spec, const stru
              {"transport", out_if(n_transports > 0, out_text(transport))});
 }
 
-static void put_metrics(struct json_out *w, const struct point_result *p)
-{
-    if (p->metrics.len == 0) {
-        return;
-    }
-    json_out_open(w, "metrics", '{');
-    vec_each (const struct point_metric, m, &p->metrics) {
-        JSON_PUT(w, {m->name, OUT_FIGURE(&m->figure)});
-    }
-    json_out_close(w, '}');
-}
-
 static void put_point(struct json_out *w, const struct point_result *p)
 {
     const struct point *point = p->point;
@@ -252,7 +240,13 @@ static void put_point(struct json_out *w, const struct point_result *p)
     json_out_close(w, ']');
     JSON_PUT(w, {"pods", out_whole(point_pods(point))}, {"cpus", out_number(p->cpus)},
              {"devices", out_if(point->devices > 0, out_whole(point->devices))});
-    put_metrics(w, p);
+    if (p->metrics.len > 0) {
+        json_out_open(w, "metrics", '{');
+        vec_each (const struct point_metric, m, &p->metrics) {
+            JSON_PUT(w, {m->name, OUT_FIGURE(&m->figure)});
+        }
+        json_out_close(w, '}');
+    }
     json_out_close(w, '}');
 }
 
@@ -309,12 +303,6 @@ static json_t *skipped_to_json(const struct threshold *t)
     return json_object_add(bounds_to_json(t),
                            JSON_MEMBERS({"where", params_to_json(&t->where)},
                                         {"message", json_string(buf_cstr(&text))}));
-}
-
-static json_t *warning_to_json(const struct warning *w)
-{
-    return JSON_OBJECT_OF({"code", json_string(warning_code_names[w->code])},
-                          {"message", json_text_or_null(w->message)});
 }
 
 json_t *result_json_put_run(json_t *o, const struct result *r)
@@ -427,7 +415,9 @@ static json_t *rest_to_json(const struct result *r)
         {"skippedThresholds",
          JSON_ARRAY_OF(vec_each (const struct threshold *, t, &r->skipped), skipped_to_json(*t))},
         {"warnings",
-         JSON_ARRAY_OF(vec_each (struct warning, w, &r->warnings), warning_to_json(w))});
+         JSON_ARRAY_OF(vec_each (struct warning, w, &r->warnings),
+                       JSON_OBJECT_OF({"code", json_string(warning_code_names[w->code])},
+                                      {"message", json_text_or_null(w->message)}))});
 }
 
 void result_json_begin(struct json_out *w, const struct result *r)
