@@ -9,13 +9,8 @@
 
 static bool any_interval(const struct layout *l, const struct figure_kind *k)
 {
-    result_each_swept (p, l->result) {
-        const struct estimate e = figure_of(p, k).estimate;
-        if (e.known && e.has_interval) {
-            return true;
-        }
-    }
-    return false;
+    return swept_any(l->result, p,
+                     figure_of(p, k).estimate.known && figure_of(p, k).estimate.has_interval);
 }
 
 /* Has a swept point another value of that share than its efficiency per trainer, of 1% or more? */
@@ -86,12 +81,10 @@ struct point_columns {
 /* Are devices known, and other numbers than those of replicas, which are parameters? */
 static bool says_devices(const struct layout *l)
 {
-    result_each_swept (p, l->result) {
-        if (p->point->devices != point_training_replicas(p->point)) {
-            return p->point->devices > 0;
-        }
-    }
-    return false;
+    const struct point_result *p =
+        array_find(l->result->points, l->result->def->matrix.n_swept, it,
+                   it->point->devices != point_training_replicas(it->point));
+    return p != NULL && p->point->devices > 0;
 }
 
 static struct point_columns columns_of(const struct layout *l, unsigned parts)

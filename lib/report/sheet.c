@@ -297,12 +297,9 @@ void row_part_of(struct sheet *s, const char *title, const char *name, const cha
                  size_t n, size_t of)
 {
     struct table *t = row_people(s);
-    if (t != NULL) {
-        table_part_of(t, title, n, of);
-    } else {
-        row_count(s, NULL, name, n);
-        row_count(s, NULL, of_name, of);
-    }
+    table_known(t, title, of > 0, "%zu of %zu", n, of);
+    row_count(s, NULL, name, n);
+    row_count(s, NULL, of_name, of);
 }
 
 void row_figure(struct sheet *s, const char *title, const char *name, const struct figure *f,
@@ -353,15 +350,12 @@ void row_params(struct sheet *s, const struct words_names *names, const struct p
     vec_each (const char *const, name, names) {
         const struct value *v = params_get(&p->params, *name);
         _cleanup_(buf_done) struct buf text = BUF_INIT;
-        _cleanup_(freep) char *column = xasprintf("param_%s", *name);
+        _cleanup_(freep) char *column = xasprintf("param_%s", *name), *title = text_capitals(*name);
         if (v != NULL) {
             value_format(v, &text);
         }
-        if (t == NULL) {
-            row_text(s, NULL, column, buf_cstr(&text)); /* table_format_csv may shorten it */
-        } else {
-            table_named(t, *name, v == NULL ? "-" : buf_cstr(&text));
-        }
+        table_number(t, title, "%s", v == NULL ? "-" : buf_cstr(&text));
+        row_text(s, NULL, column, buf_cstr(&text)); /* table_format_csv may shorten it */
     }
 }
 

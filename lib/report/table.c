@@ -96,12 +96,6 @@ void table_named_column(struct table *t, const char *name, enum table_align alig
     table_column(t, title, align);
 }
 
-void table_named(struct table *t, const char *name, const char *text)
-{
-    _cleanup_(freep) char *title = t->is_titled ? NULL : text_capitals(name);
-    table_number(t, title, "%s", text);
-}
-
 void table_value(struct table *t, const char *title, double value)
 {
     number_format(value, table_add(t, title, TABLE_RIGHT));
@@ -127,11 +121,6 @@ void table_interval(struct table *t, const char *title, const struct figure *f)
 void table_percent(struct table *t, const char *title, double ratio, bool with_sign)
 {
     table_known(t, title, !isnan(ratio), with_sign ? "%+.1f%%" : "%.1f%%", 100 * ratio);
-}
-
-void table_part_of(struct table *t, const char *title, size_t n, size_t of)
-{
-    table_known(t, title, of > 0, "%zu of %zu", n, of);
 }
 
 void table_end_row(struct table *t)
@@ -318,17 +307,14 @@ void table_format_prose(struct table *t, size_t columns, struct buf *out)
     }
 }
 
-static bool is_formula(const char *text)
-{
-    double number;
-    return text[0] != '\0' && strchr("=+-@\t\r", text[0]) != NULL && parse_f64(text, &number) < 0;
-}
-
 /* Quoted where it must be, quotes doubled. What a spreadsheet would take for a formula gets an
  * apostrophe in front, which makes it text there. */
 static void put_csv_cell(struct buf *out, const char *text)
 {
-    const char *mark = is_formula(text) ? "'" : "";
+    double number;
+    const bool is_formula =
+        text[0] != '\0' && strchr("=+-@\t\r", text[0]) != NULL && parse_f64(text, &number) < 0;
+    const char *mark = is_formula ? "'" : "";
     if (strpbrk(text, ",\"\r\n") == NULL) {
         buf_puts(out, mark);
         buf_puts(out, text);

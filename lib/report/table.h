@@ -30,8 +30,7 @@ struct buf *table_add(struct table *t, const char *title, enum table_align align
 /* A number that may be unknown: then it is "-", and its arguments are not evaluated. */
 #define table_known(t, title, is_known, ...)                                                       \
     ((is_known) ? table_number(t, title, __VA_ARGS__) : table_number(t, title, "-"))
-/* A text, right-aligned, below `name` in capitals. */
-void table_named(struct table *t, const char *name, const char *text);
+/* Its title is `name` in capitals. */
 void table_named_column(struct table *t, const char *name, enum table_align align);
 /* As number_format writes it. */
 void table_value(struct table *t, const char *title, double value);
@@ -40,8 +39,6 @@ void table_figure(struct table *t, const char *title, const struct figure *f);
 void table_interval(struct table *t, const char *title, const struct figure *f);
 /* "12.5%", "+12.5%"; "-" for NaN. */
 void table_percent(struct table *t, const char *title, double ratio, bool with_sign);
-/* "3 of 5"; "-" of 0. */
-void table_part_of(struct table *t, const char *title, size_t n, size_t of);
 void table_end_row(struct table *t);
 /* The columns of the dropped rows stay. */
 void table_drop_rows(struct table *t);

@@ -10,13 +10,7 @@
 void terminal_colored(struct buf *out, const struct terminal *t, const char *color,
                       const char *text)
 {
-    if (t->color) {
-        buf_puts(out, color);
-    }
-    buf_puts(out, text);
-    if (t->color) {
-        buf_puts(out, PLAIN);
-    }
+    buf_printf(out, "%s%s%s", t->color ? color : "", text, t->color ? PLAIN : "");
 }
 
 static size_t width_of(const char *text, size_t bytes)

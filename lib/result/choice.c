@@ -24,15 +24,6 @@ static void compare_with_fastest(struct choice *c, const struct result *r)
     }
 }
 
-/* Do efficiencies of the swept points rank numbers of trainers, and not systems? */
-static bool ranks_trainers(const struct result *r)
-{
-    const uint32_t n = r->def->matrix.n_swept;
-    const struct point *first = r->points[0].point;
-    return array_all(r->points, n, p, p->point->system == first->system) &&
-           array_any(r->points, n, p, point_size(p->point) != point_size(first));
-}
-
 /* Has p more trainers than what it divides by, and an efficiency that is high enough? */
 static bool scales(const struct result *r, const struct point_result *p)
 {
@@ -49,14 +40,18 @@ static bool is_wider(const struct point_result *p, const struct point_result *th
 void choice_init(struct choice *c, const struct result *r)
 {
     *c = (struct choice){0};
-    const bool has_widest = ranks_trainers(r);
+    const uint32_t n = r->def->matrix.n_swept;
+    const struct point *first = r->points[0].point;
+    const bool ranks_trainers = /* and not systems */
+        array_all(r->points, n, p, p->point->system == first->system) &&
+        array_any(r->points, n, p, point_size(p->point) != point_size(first));
     (void)result_unit(r, &c->units_differ);
     result_each_swept (p, r) {
         if (!c->units_differ && speed_of(p)->known &&
             (c->fastest == NULL || speed_of(p)->value > speed_of(c->fastest)->value)) {
             c->fastest = p;
         }
-        if (has_widest && scales(r, p) && (c->widest == NULL || is_wider(p, c->widest))) {
+        if (ranks_trainers && scales(r, p) && (c->widest == NULL || is_wider(p, c->widest))) {
             c->widest = p;
         }
     }

@@ -25,19 +25,6 @@ static void collect_doubt(struct point_kept *kept, const struct replica_row *r)
     }
 }
 
-/* Of a system the first replica counts, in the order of points. */
-static void collect_system(struct system_result *s, const struct replica_row *r)
-{
-    const struct summary_source *source = &replica_summary(r)->source;
-    if (s->rule == NULL && replica_is_rated(r) && source->rule != NULL) {
-        s->rule = xstrdup(source->rule);
-        s->method = xstrdup_or_null(source->method);
-        s->unit = source->unit;
-        s->role = r->id.role;
-        s->is_job = source->is_job;
-    }
-}
-
 static void collect_evaluations(const struct point_result *p)
 {
     const struct trial_result *t = point_typical_trial(p);
@@ -54,13 +41,19 @@ static void collect_evaluations(const struct point_result *p)
     }
 }
 
-static void collect_replica(struct point_kept *kept, const struct replica_row *r)
+/* Of a system the first replica counts, in the order of points. */
+static void collect_replica(struct point_kept *kept, struct system_result *s,
+                            const struct replica_row *r)
 {
     const struct summary_source *source = &replica_summary(r)->source;
     const struct summary_staleness *staleness = &replica_summary(r)->staleness;
     const bool is_read = replica_is_rated(r) && source->rule != NULL;
     if (is_read) {
         collect_doubt(kept, r);
+    }
+    if (is_read && s->rule == NULL) {
+        *s = (struct system_result){xstrdup(source->rule), xstrdup_or_null(source->method),
+                                    source->unit, r->id.role, source->is_job};
     }
     kept->has_job_log |= is_read && source->is_job;
     kept->has_step_lines |= source->method != NULL &&
@@ -81,8 +74,7 @@ void result_collect_point(struct result *r, uint32_t point)
     phases_collect(p);
     figures_collect(p);
     point_each_replica (it, p) {
-        collect_replica(p->kept, it);
-        collect_system(system, it);
+        collect_replica(p->kept, system, it);
     }
     if (!p->point->is_baseline) {
         replica_lines_add(r, p);

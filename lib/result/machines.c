@@ -44,18 +44,6 @@ void machines_add_value(struct machines *m, size_t key, const char *text)
     }
 }
 
-/* What one environment says. */
-static void machines_add(struct machines *m, const json_t *environment)
-{
-    for (size_t k = 0; k < MACHINE_KEYS_COMPARED; k++) {
-        _cleanup_(freep) char *text =
-            environment_value_text(json_object_get(environment, machine_keys[k].key));
-        if (text != NULL) {
-            machines_add_value(m, k, text);
-        }
-    }
-}
-
 char *machines_to_text(const struct machines *m)
 {
     json_t *o = json_object();
@@ -148,10 +136,14 @@ void machines_add_trial(struct machines *m, const struct trial_result *t)
     const json_t *added = NULL; /* most replicas have the facts of the one before */
     trial_each_replica (r, t) {
         const json_t *facts = r->environment.facts;
-        if (facts != added) {
-            machines_add(m, facts);
-            added = facts;
+        for (size_t k = 0; k < MACHINE_KEYS_COMPARED && facts != added; k++) {
+            _cleanup_(freep) char *text =
+                environment_value_text(json_object_get(facts, machine_keys[k].key));
+            if (text != NULL) {
+                machines_add_value(m, k, text);
+            }
         }
+        added = facts;
         const enum exchange_transport transport = replica_summary(r)->transport;
         if (transport != EXCHANGE_TRANSPORT_AUTO) {
             machines_add_value(m, MACHINE_TRANSPORT, exchange_transport_names[transport]);

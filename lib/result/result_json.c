@@ -207,18 +207,6 @@ static void put_exchange(struct json_out *w, const struct spec *spec, const stru
              {"transport", out_if(n_transports > 0, out_text(transport))});
 }
 
-static void put_metrics(struct json_out *w, const struct point_result *p)
-{
-    if (p->metrics.len == 0) {
-        return;
-    }
-    json_out_open(w, "metrics", '{');
-    vec_each (const struct point_metric, m, &p->metrics) {
-        JSON_PUT(w, {m->name, OUT_FIGURE(&m->figure)});
-    }
-    json_out_close(w, '}');
-}
-
 static void put_point(struct json_out *w, const struct point_result *p)
 {
     const struct point *point = p->point;
@@ -252,7 +240,13 @@ static void put_point(struct json_out *w, const struct point_result *p)
     json_out_close(w, ']');
     JSON_PUT(w, {"pods", out_whole(point_pods(point))}, {"cpus", out_number(p->cpus)},
              {"devices", out_if(point->devices > 0, out_whole(point->devices))});
-    put_metrics(w, p);
+    if (p->metrics.len > 0) {
+        json_out_open(w, "metrics", '{');
+        vec_each (const struct point_metric, m, &p->metrics) {
+            JSON_PUT(w, {m->name, OUT_FIGURE(&m->figure)});
+        }
+        json_out_close(w, '}');
+    }
     json_out_close(w, '}');
 }
 
@@ -309,12 +303,6 @@ static json_t *skipped_to_json(const struct threshold *t)
     return json_object_add(bounds_to_json(t),
                            JSON_MEMBERS({"where", params_to_json(&t->where)},
                                         {"message", json_string(buf_cstr(&text))}));
-}
-
-static json_t *warning_to_json(const struct warning *w)
-{
-    return JSON_OBJECT_OF({"code", json_string(warning_code_names[w->code])},
-                          {"message", json_text_or_null(w->message)});
 }
 
 json_t *result_json_put_run(json_t *o, const struct result *r)
@@ -377,13 +365,6 @@ static json_t *fit_to_json(const struct scaling_fit *f)
                           {"misfitP", is_fitted ? json_number_or_null(f->misfit_p) : json_null()});
 }
 
-static json_t *peak_to_json(const struct curve *c)
-{
-    return json_object_add(range_to_json(&c->peak.at),
-                           JSON_MEMBERS({"within", json_boolean(c->peak.is_within)},
-                                        {"limit", json_number_or_null(c->peak.limit)}));
-}
-
 static json_t *loss_to_json(const struct curve_loss *loss)
 {
     const struct figure kept = {.estimate = loss->kept, .unit = "ratio", .scope = "replica"};
@@ -413,22 +394,15 @@ static json_t *curve_to_json(const struct result *r, const struct curve *c)
         {"sizes", json_count(c->n_sizes)}, {"sizesFitted", json_count(c->n_trusted)},
         {"scaling", json_text_or_null(curve_scaling_names[c->scaling])},
         {"models", json_pack("[o]", fit_to_json(&c->usl))},
-        {"peak", has_usl ? peak_to_json(c) : json_null()}, {"biggestLoss", loss_to_json(&c->loss)});
+        {"peak", has_usl
+                     ? json_object_add(range_to_json(&c->peak.at),
+                                       JSON_MEMBERS({"within", json_boolean(c->peak.is_within)},
+                                                    {"limit", json_number_or_null(c->peak.limit)}))
+                     : json_null()},
+        {"biggestLoss", loss_to_json(&c->loss)});
 }
 
 /* ---- the whole ---- */
-
-/* What comes after the curves. */
-static json_t *rest_to_json(const struct result *r)
-{
-    return JSON_OBJECT_OF(
-        {"thresholds", JSON_ARRAY_OF(vec_each (struct threshold_result, t, &r->thresholds),
-                                     threshold_to_json(t))},
-        {"skippedThresholds",
-         JSON_ARRAY_OF(vec_each (const struct threshold *, t, &r->skipped), skipped_to_json(*t))},
-        {"warnings",
-         JSON_ARRAY_OF(vec_each (struct warning, w, &r->warnings), warning_to_json(w))});
-}
 
 void result_json_begin(struct json_out *w, const struct result *r)
 {
@@ -459,7 +433,16 @@ void result_json_end(struct json_out *w, const struct result *r)
         buf_spill(w->out);
     }
     json_out_close(w, ']');
-    json_out_all(w, rest_to_json(r));
+    json_out_tree(
+        w, "thresholds",
+        JSON_ARRAY_OF(vec_each (struct threshold_result, t, &r->thresholds), threshold_to_json(t)));
+    json_out_tree(
+        w, "skippedThresholds",
+        JSON_ARRAY_OF(vec_each (const struct threshold *, t, &r->skipped), skipped_to_json(*t)));
+    json_out_tree(w, "warnings",
+                  JSON_ARRAY_OF(vec_each (struct warning, it, &r->warnings),
+                                JSON_OBJECT_OF({"code", json_string(warning_code_names[it->code])},
+                                               {"message", json_text_or_null(it->message)})));
     json_out_close(w, '}');
     buf_putc(w->out, '\n');
 }

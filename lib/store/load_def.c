@@ -3,15 +3,6 @@
 
 #include "spec/spec_load.h"
 
-/* The definition was valid when it was frozen, so one problem is enough. */
-static int cannot_read(const struct run_row *row, const struct diags *diags, struct err *err)
-{
-    const struct diag *d = diags->list.len > 0 ? &diags->list.items[0] : NULL;
-    return err_set(err, EBADMSG, "run '%s': its stored definition cannot be read: %s%s%s",
-                   row->name, d == NULL ? "" : d->path, d == NULL || d->path[0] == '\0' ? "" : ": ",
-                   d == NULL ? "no reason given" : d->message);
-}
-
 int store_load_run_def(const struct run_row *row, struct run_def **ret, struct err *err)
 {
     _cleanup_(diags_done) struct diags diags = {0};
@@ -21,8 +12,13 @@ int store_load_run_def(const struct run_row *row, struct run_def **ret, struct e
         .created_unix_ms = row->created_unix_ms,
         .cpus = row->cpus,
     };
+    static const struct diag none = {.path = "", .message = "no reason given"};
     const int r = run_def_load(row->definition_json, NULL, &params, ret, &diags);
-    return r < 0 ? cannot_read(row, &diags, err) : r;
+    /* It was valid when it was frozen, so one problem is enough. */
+    const struct diag *d = diags.list.len > 0 ? &diags.list.items[0] : &none;
+    return r >= 0 ? r
+                  : err_set(err, EBADMSG, "run '%s': its stored definition cannot be read: %s%s%s",
+                            row->name, d->path, d->path[0] == '\0' ? "" : ": ", d->message);
 }
 
 void run_row_done(struct run_row *row)

@@ -58,9 +58,10 @@ void run_file_sweep(const char *near)
 /* ---- a database of its own ---- */
 
 /* `is_new`: of an empty file, which gets the tables; path NULL: of no file, but memory. */
-static int open_database(const char *path, bool is_new, struct sqlite_store **ret, struct err *err)
+static int open_database(const char *path, bool is_new, struct store **ret, struct err *err)
 {
     struct sqlite_store *s = sqlite_store_new(path);
+    _cleanup_(store_closep) struct store *base = &s->base;
     s->is_file = true;
     _cleanup_(freep) char *uri =
         path == NULL ? xstrdup(":memory:") : sqlite_uri(path, is_new ? "mode=rw" : "immutable=1");
@@ -71,10 +72,9 @@ static int open_database(const char *path, bool is_new, struct sqlite_store **re
         r = r < 0 ? r : sql_exec(s, FILE_SQL, err);
     }
     if (r < 0) {
-        store_close(&s->base);
         return r;
     }
-    *ret = s;
+    *ret = take_ptr(base);
     return 0;
 }
 
@@ -134,25 +134,18 @@ static int copy_table(struct sqlite_store *s, const char *uid, const struct tabl
 
 #define RUN_KEPT                                                                                   \
     "uid, benchmark, definition, created_unix_ms, cpus, rehearsal, simulated, " STATUS_COLUMNS
-/* What follows from a run's place, its object and its verdict, is not copied. The number of runs:
- * 0 or 1. */
-static int copy_run(struct sqlite_store *s, const char *uid, const char *name, bool is_file,
-                    struct err *err)
-{
-    return sql_run(s, err,
-                   "INSERT INTO main.run (name, incarnation, " RUN_KEPT ") "
-                   "SELECT coalesce(?2, name), CASE WHEN ?3 THEN 0 ELSE random() END, " RUN_KEPT
-                   " FROM src.run WHERE uid = ?1 ON CONFLICT DO NOTHING",
-                   "ssi", uid, name, (int64_t)is_file);
-}
-
 /* From the database that is attached as src; in the transaction of the caller. 0: there is no such
  * run, or there is one in main; else 1. */
 static int copy_all(struct sqlite_store *s, const char *uid, const char *name, bool is_file,
                     const struct run_file_parts *parts, struct err *err)
 {
     const struct attempt_range range = attempts_range(&parts->attempts);
-    int r = copy_run(s, uid, name, is_file, err);
+    /* What follows from a run's place, its object and its verdict, is not copied. */
+    int r = sql_run(s, err,
+                    "INSERT INTO main.run (name, incarnation, " RUN_KEPT ") "
+                    "SELECT coalesce(?2, name), CASE WHEN ?3 THEN 0 ELSE random() END, " RUN_KEPT
+                    " FROM src.run WHERE uid = ?1 ON CONFLICT DO NOTHING",
+                    "ssi", uid, name, (int64_t)is_file);
     if (r <= 0) {
         return r;
     }
@@ -249,17 +242,15 @@ int run_file_make(struct store *base, const char *uid, const struct run_file_par
                   const char *program, const char *path, char *digest, struct err *err)
 {
     const struct sqlite_store *from = sqlite_store_of(base);
-    struct sqlite_store *s = NULL;
+    _cleanup_(store_closep) struct store *file = NULL;
     _cleanup_(freep) char *uri = sqlite_reader_uri(from->path);
-    int r = open_database(path, true, &s, err);
-    if (r < 0) {
-        return r;
+    int r = open_database(path, true, &file, err);
+    struct sqlite_store *s = sqlite_store_of(file);
+    if (r >= 0) {
+        sqlite_stop_when(s, from->must_stop, from->stop_ctx);
+        r = attach(s, uri, err);
     }
-    sqlite_stop_when(s, from->must_stop, from->stop_ctx);
-    r = attach(s, uri, err);
-    r = r < 0 ? r : sql_in_transaction(s, err, fill(s, from, uid, parts, program, digest, err));
-    store_close(&s->base);
-    return r;
+    return r < 0 ? r : sql_in_transaction(s, err, fill(s, from, uid, parts, program, digest, err));
 }
 
 /* ---- opening one from elsewhere ---- */
@@ -303,7 +294,7 @@ static int compare_objects(struct sqlite_store *theirs, struct sqlite_store *our
 
 static int check_tables(struct sqlite_store *s, struct err *err)
 {
-    struct sqlite_store *ours = NULL;
+    _cleanup_(store_closep) struct store *ours = NULL;
     int64_t n_heads = 0;
     int r = check_no_row(s, "SELECT * FROM pragma_encoding WHERE encoding <> 'UTF-8'",
                          "its texts have another encoding", err);
@@ -316,10 +307,7 @@ static int check_tables(struct sqlite_store *s, struct err *err)
             "it is a store, and no exported run: benchctl export RUN --store sqlite:FILE");
     }
     r = r < 0 ? r : open_database(NULL, true, &ours, err);
-    r = r < 0 ? r : compare_objects(s, ours, err);
-    if (ours != NULL) {
-        store_close(&ours->base);
-    }
+    r = r < 0 ? r : compare_objects(s, sqlite_store_of(ours), err);
     r = r < 0 ? r
               : check_no_row(s,
                              "SELECT * FROM pragma_integrity_check(1) "
@@ -356,10 +344,11 @@ static int fault_of(int r, const struct err *why, struct err *err)
 
 int run_file_open(const char *path, struct store **ret, struct run_file_head *head, struct err *err)
 {
-    struct sqlite_store *s = NULL;
-    struct run_file_head own = {0};
+    _cleanup_(store_closep) struct store *base = NULL;
+    _cleanup_(run_file_head_done) struct run_file_head own = {0};
     struct err why = {0};
-    int r = open_database(path, false, &s, &why);
+    int r = open_database(path, false, &base, &why);
+    struct sqlite_store *s = sqlite_store_of(base);
     if (r >= 0) { /* none of these fails */
         (void)sqlite3_db_config(s->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
         (void)sqlite3_db_config(s->db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
@@ -373,14 +362,11 @@ int run_file_open(const char *path, struct store **ret, struct run_file_head *he
     r = r < 0 ? r : check_tables(s, &why);
     r = r < 0 ? r : read_head(s, &own, &why);
     if (r < 0) {
-        if (s != NULL) {
-            store_close(&s->base);
-        }
-        run_file_head_done(&own);
         return fault_of(r, &why, err);
     }
     *head = own;
-    *ret = &s->base;
+    own = (struct run_file_head){0};
+    *ret = take_ptr(base);
     return 0;
 }
 
@@ -391,17 +377,6 @@ static bool is_name(const char *text)
 {
     const size_t len = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-.");
     return len > 0 && len <= MAX_NAME && text[len] == '\0' && text[0] != '.' && text[0] != '-';
-}
-
-static int check_run(const struct run_row *row, const struct run_def *def, struct err *err)
-{
-    return !run_phase_is_final(row->status.phase)
-               ? err_set(err, EPROTO, "the run has not ended (%s)",
-                         run_phase_to_string(row->status.phase))
-           : !str_eq(row->benchmark, def->spec->name)
-               ? err_set(err, EPROTO, "the run is of '%s', its definition is '%s'", row->benchmark,
-                         def->spec->name)
-               : 0;
 }
 
 int run_file_run(struct store *file, struct run_row *ret, struct err *err)
@@ -565,30 +540,33 @@ static int check_follows(struct sqlite_store *s, const char *file, struct err *e
 
 int run_file_take(struct store *file, const char *path, struct store **ret, struct err *err)
 {
-    struct sqlite_store *s = NULL;
+    _cleanup_(store_closep) struct store *base = NULL;
     _cleanup_(run_row_done) struct run_row row = {0};
     struct run_def *def = NULL;
     struct err why = {0};
     size_t n_lost;
     int r = run_file_run(file, &row, &why);
     r = r < 0 ? r : store_load_run_def(&row, &def, &why);
-    r = r < 0 ? r : check_run(&row, def, &why);
-    r = r < 0 ? r : open_database(path, true, &s, &why);
+    if (r >= 0 && !run_phase_is_final(row.status.phase)) {
+        r = err_set(&why, EPROTO, "the run has not ended (%s)",
+                    run_phase_to_string(row.status.phase));
+    } else if (r >= 0 && !str_eq(row.benchmark, def->spec->name)) {
+        r = err_set(&why, EPROTO, "the run is of '%s', its definition is '%s'", row.benchmark,
+                    def->spec->name);
+    }
+    r = r < 0 ? r : open_database(path, true, &base, &why);
     if (r >= 0) {
-        r = sql_begin_all(&s->base, &why);
-        r = r < 0 ? r
-                  : sql_end_all(&s->base, take_all(file, &s->base, &row, def, &n_lost, &why), &why);
+        struct sqlite_store *s = sqlite_store_of(base);
+        r = sql_begin_all(base, &why);
+        r = r < 0 ? r : sql_end_all(base, take_all(file, base, &row, def, &n_lost, &why), &why);
         r = r < 0 ? r : check_follows(s, sqlite_store_of(file)->path, &why);
         (void)sqlite3_exec(s->db, "DETACH src", NULL, NULL, NULL); /* as in run_file_put */
     }
     run_def_free(def); /* NULL is fine */
     if (r < 0) {
-        if (s != NULL) {
-            store_close(&s->base);
-        }
         return fault_of(r, &why, err);
     }
-    *ret = &s->base;
+    *ret = take_ptr(base);
     return 0;
 }
 

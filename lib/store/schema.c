@@ -67,21 +67,18 @@ static int make_tables(struct sqlite_store *s, struct err *err)
     return r != 0 ? r : schema_create(s, err);
 }
 
-/* The file of a run (run_file.h) is a store that is only read: its digest is that of its rows. */
-static int protect_run_file(struct sqlite_store *s, struct err *err)
-{
-    int64_t n = 0;
-    const int r =
-        sql_get_int(s, &n, err, "SELECT count(*) FROM sqlite_schema WHERE name = 'file'", "");
-    s->is_exported = n > 0;
-    return r < 0 || n == 0 ? r : sql_exec(s, "PRAGMA query_only = ON", err);
-}
-
 int schema_prepare(struct sqlite_store *s, struct err *err)
 {
+    int64_t n_heads = 0; /* the file of a run (run_file.h) is only read: it has a digest */
     int r = schema_accept(s, err);
-    if (r != 0) {
-        return r < 0 ? r : protect_run_file(s, err);
+    if (r > 0) {
+        r = sql_get_int(s, &n_heads, err, "SELECT count(*) FROM sqlite_schema WHERE name = 'file'",
+                        "");
+        s->is_exported = n_heads > 0;
+        return r < 0 || n_heads == 0 ? r : sql_exec(s, "PRAGMA query_only = ON", err);
+    }
+    if (r < 0) {
+        return r;
     }
     _cleanup_(fd_close) int lock = lock_folder(s);
     (void)lock; /* held until the end of this function */

@@ -250,19 +250,6 @@ void log_cache_done(struct log_cache *cache)
     *cache = (struct log_cache){0};
 }
 
-/* Adds what a row has of the log of `index`. Returns whether there was any. */
-static bool take_pieces(const struct log_row *logs, uint32_t index, struct buf *out)
-{
-    bool is_there = false;
-    for (size_t i = 0; i < logs->n_pieces; i++) {
-        if (logs->pieces[i].index == index) {
-            buf_append(out, logs->pieces[i].data, logs->pieces[i].len);
-            is_there = true;
-        }
-    }
-    return is_there;
-}
-
 /* The logs of the row that was read last are kept: whoever reads one of them reads the others. */
 static int read_shared(struct sqlite_store *s, sqlite3_stmt *q, struct err *err)
 {
@@ -289,20 +276,6 @@ static int read_shared(struct sqlite_store *s, sqlite3_stmt *q, struct err *err)
     return 0;
 }
 
-/* The row that may have it: the last one that begins at that replica, or before it. */
-static int find_row(struct sqlite_store *s, const char *uid, const struct replica_id *id,
-                    sqlite3_stmt **q, struct err *err)
-{
-    const int r = sql_prepare(
-        s, q, err,
-        "SELECT zstd, packed, replica_index FROM log WHERE run_uid = ?1 AND point = ?2 AND "
-        "trial = ?3 AND attempt = ?4 AND role = ?5 AND replica_index <= ?6 "
-        "ORDER BY replica_index DESC LIMIT 1",
-        "siiisi", uid, (int64_t)id->attempt.point, (int64_t)id->attempt.trial,
-        (int64_t)id->attempt.number, role_to_string(id->role), (int64_t)id->index);
-    return r < 0 ? r : sql_step(s, *q, err);
-}
-
 /* 1: it is there; 0: it is not. */
 static int read_row(struct sqlite_store *s, sqlite3_stmt *q, uint32_t index, char **ret,
                     size_t *ret_len, struct err *err)
@@ -317,14 +290,21 @@ static int read_row(struct sqlite_store *s, sqlite3_stmt *q, uint32_t index, cha
     if (sqlite3_column_int64(q, 1) != SHARED) {
         return sql_damaged(s, err, "a log is packed in an unknown way");
     }
-    int r = read_shared(s, q, err);
+    const int r = read_shared(s, q, err);
     struct buf out = BUF_INIT;
-    if (r < 0 || !take_pieces(&s->logs.logs, index, &out)) {
-        return r;
+    bool is_there = false;
+    for (size_t i = 0; r >= 0 && i < s->logs.logs.n_pieces; i++) {
+        const struct log_piece *piece = &s->logs.logs.pieces[i];
+        if (piece->index == index) {
+            buf_append(&out, piece->data, piece->len);
+            is_there = true;
+        }
     }
-    *ret_len = out.len;
-    *ret = buf_take(&out);
-    return 1;
+    if (is_there) {
+        *ret_len = out.len;
+        *ret = buf_take(&out);
+    }
+    return is_there ? 1 : r;
 }
 
 int logs_get(struct store *base, const char *uid, const struct replica_id *id, char **ret,
@@ -332,7 +312,14 @@ int logs_get(struct store *base, const char *uid, const struct replica_id *id, c
 {
     struct sqlite_store *s = sqlite_store_of(base);
     _cleanup_(sql_finalizep) sqlite3_stmt *q = NULL;
-    int r = find_row(s, uid, id, &q, err);
+    /* The row that may have it: the last one that begins at that replica, or before it. */
+    int r = sql_first(
+        s, &q, err,
+        "SELECT zstd, packed, replica_index FROM log WHERE run_uid = ?1 AND point = ?2 AND "
+        "trial = ?3 AND attempt = ?4 AND role = ?5 AND replica_index <= ?6 "
+        "ORDER BY replica_index DESC LIMIT 1",
+        "siiisi", uid, (int64_t)id->attempt.point, (int64_t)id->attempt.trial,
+        (int64_t)id->attempt.number, role_to_string(id->role), (int64_t)id->index);
     r = r <= 0 ? r : read_row(s, q, id->index, ret, ret_len, err);
     if (r == 0) {
         return err_set(err, ENOENT,

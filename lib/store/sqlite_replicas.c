@@ -305,14 +305,6 @@ static int read_members(sqlite3_stmt *q, int *at, const struct record_members *m
     return r < 0 || into == NULL || members->check == NULL ? r : members->check(NULL, into, err);
 }
 
-static int read_summary(sqlite3_stmt *q, struct replica_row *row, struct err *err)
-{
-    int at = SUMMARY_AT;
-    const bool is_there = sqlite3_column_type(q, at) != SQLITE_NULL;
-    row->summary = is_there ? xnew(struct summary) : NULL;
-    return read_members(q, &at, SUMMARY_MEMBERS, (char *)row->summary, err);
-}
-
 /* Borrowed until the next call. */
 static int read_facts(struct sqlite_store *s, int64_t id, json_t **ret, struct err *err)
 {
@@ -378,8 +370,10 @@ static int read_replica(struct sqlite_store *s, sqlite3_stmt *q, struct attempt_
     struct replica_row *rep = vec_push(&row->replicas);
     struct err fault = {0};
     *rep = (struct replica_row){.id.attempt = row->id, .is_stored = true};
+    int at = SUMMARY_AT;
     int r = read_head(s, q, rep, err);
-    if (r >= 0 && read_summary(q, rep, &fault) < 0) {
+    rep->summary = sqlite3_column_type(q, at) == SQLITE_NULL || r < 0 ? NULL : xnew(struct summary);
+    if (r >= 0 && read_members(q, &at, SUMMARY_MEMBERS, (char *)rep->summary, &fault) < 0) {
         _cleanup_(freep) char *what = xasprintf("the summary of a replica: %s", fault.msg);
         r = sql_damaged(s, err, what);
     }

@@ -37,17 +37,6 @@ static int64_t free_bytes(const struct sqlite_store *s)
     return statvfs(s->path, &fs) == 0 ? (int64_t)fs.f_bavail * (int64_t)fs.f_frsize : 0;
 }
 
-/* Pages of deleted rows, which the next rows use. */
-static int64_t reusable_bytes(struct sqlite_store *s)
-{
-    int64_t bytes = 0;
-    (void)sql_get_int(s, &bytes, NULL,
-                      "SELECT freelist_count * page_size "
-                      "FROM pragma_freelist_count, pragma_page_size",
-                      ""); /* if it fails, the trial write says why */
-    return bytes;
-}
-
 bool space_release_reserve(struct sqlite_store *s)
 {
     _cleanup_(freep) char *path = reserve_path(s);
@@ -156,7 +145,12 @@ static int write_version(struct sqlite_store *s, struct err *err)
 int space_try(struct store *base, struct err *err)
 {
     struct sqlite_store *s = sqlite_store_of(base);
-    const int64_t free_now = free_bytes(s), wal = wal_bytes(s), reusable = reusable_bytes(s);
+    const int64_t free_now = free_bytes(s), wal = wal_bytes(s);
+    int64_t reusable = 0; /* pages of deleted rows, which the next rows use */
+    (void)sql_get_int(s, &reusable, NULL,
+                      "SELECT freelist_count * page_size "
+                      "FROM pragma_freelist_count, pragma_page_size",
+                      ""); /* if it fails, the trial write says why */
     if (free_now + (wal < reusable ? wal : reusable) < ROOM_BYTES) {
         return err_set(err, ENOSPC, "store '%s': disk full; free some space", s->path);
     }
