@@ -8,11 +8,16 @@
 #include "core/json_field.h"
 #include "ctl/runs/show.h"
 #include "ctl/verbs/verbs.h"
+#include "report/prose.h"
 #include "report/words.h"
 #include "result/curves.h"
 #include "spec/spec.h"
 
 #define BATCH_MAX (INT64_C(1) << 40)
+#define ASSUMED                                                                                    \
+    "the terms of the law go on as the sizes of this run show them; network, software and "        \
+    "parallelism stay as they were; without --batch a job keeps its batch if all sizes have the "  \
+    "same, else each worker has as many samples as with the most workers"
 
 struct predictions {
     const struct result *result;
@@ -39,7 +44,9 @@ static enum exit_code predict(const struct cli *cli, struct predictions *ret)
     vec_each (const struct curve, c, &ret->result->curves.list) {
         _cleanup_(freep) char *sizes = at == NULL ? NULL : xstrdup(at);
         char *rest = sizes;
-        *vec_push(&ret->list) = forecast_check(c);
+        const struct point_result *widest = curve_widest(c);
+        *vec_push(&ret->list) =
+            forecast_make(c, point_size(widest->point), curve_batch(widest), widest);
         for (const char *word; code == EXIT_OK && (word = strsep(&rest, ",")) != NULL;) {
             code = take_number("at", word, SPEC_MAX_IMPORTED, &n);
             if (code == EXIT_OK) {
@@ -51,8 +58,9 @@ static enum exit_code predict(const struct cli *cli, struct predictions *ret)
     return code;
 }
 
-/* Nothing where one curve is all. */
-static void put_name(const struct predictions *p, const struct forecast *f, struct buf *out)
+/* "NAME, "; nothing where one curve is all. */
+static void put_name(const struct predictions *p, const struct forecast *f, const char *tail,
+                     struct buf *out)
 {
     const struct curves *curves = &p->result->curves;
     const struct point_words words = {.spec = p->result->def->spec,
@@ -60,6 +68,7 @@ static void put_name(const struct predictions *p, const struct forecast *f, stru
                                       .systems = true};
     if (curves->list.len > 1) {
         words_put_point(&words, f->curve->points.items[0]->point, "", out);
+        buf_puts(out, tail);
     }
 }
 
@@ -68,7 +77,7 @@ static void put_row(struct table *t, const struct predictions *p, const struct f
     const struct figure *x = &f->throughput;
     const double measured = f->measured == NULL ? NAN : f->measured->throughput.estimate.value;
     _cleanup_(buf_done) struct buf name = BUF_INIT;
-    put_name(p, f, &name);
+    put_name(p, f, "", &name);
     if (name.len > 0) {
         table_text(t, "CURVE", "%s", buf_cstr(&name));
     }
@@ -84,10 +93,22 @@ static void put_row(struct table *t, const struct predictions *p, const struct f
 
 static void put_reason(struct sheet *s, const struct predictions *p, const struct forecast *f)
 {
-    _cleanup_(buf_done) struct buf name = BUF_INIT;
-    put_name(p, f, &name);
-    sheet_line(s, &sheet_paragraph, "%s%s%.0f workers: not predicted, since %s.", buf_cstr(&name),
-               name.len > 0 ? ", " : "", f->n, f->why);
+    struct buf text = BUF_INIT;
+    put_name(p, f, ", ", &text);
+    buf_printf(&text, "%.0f workers: not predicted, since %s.", f->n, f->why);
+    sheet_put_line(s, &sheet_paragraph, &text);
+}
+
+/* Of the curve of f, which the predictions have that leave no size out. */
+static void put_law(struct sheet *s, const struct predictions *p, const struct forecast *f)
+{
+    struct buf text = BUF_INIT;
+    buf_puts(&text, "Law: ");
+    put_name(p, f, ": ", &text);
+    prose_law_put(f->curve, &text);
+    buf_puts(&text, ". ");
+    prose_residuals_put(f->curve, &text);
+    sheet_put_line(s, &sheet_paragraph, &text);
 }
 
 static void sheet_predictions(struct sheet *s, const struct predictions *p)
@@ -96,6 +117,9 @@ static void sheet_predictions(struct sheet *s, const struct predictions *p)
         s->document = JSON_OBJECT_OF(
             {"apiVersion", json_string("benchd.io/v1alpha1")},
             {"kind", json_string("BenchmarkForecast")}, {"run", json_string(p->result->def->name)},
+            {"assumptions", JSON_OBJECT_OF({"text", json_string(ASSUMED)})},
+            {"laws", JSON_ARRAY_OF(vec_each (const struct curve, c, &p->result->curves.list),
+                                   curve_law_to_json(c))},
             {"predictions",
              JSON_ARRAY_OF(vec_each (const struct forecast, f, &p->list), forecast_to_json(f))});
         return;
@@ -105,6 +129,7 @@ static void sheet_predictions(struct sheet *s, const struct predictions *p)
         put_row(t, p, f);
     }
     sheet_put_run(s, p->result, NULL);
+    sheet_line(s, &sheet_paragraph, "Assumed: %s.", ASSUMED);
     sheet_block(s, NULL);
     sheet_table(s, NULL, t, 2);
     vec_each (const struct forecast, f, &p->list) {
@@ -113,12 +138,14 @@ static void sheet_predictions(struct sheet *s, const struct predictions *p)
         }
     }
     sheet_block(s, NULL);
+    vec_each (const struct forecast, f, &p->list) {
+        if (f->measured != NULL && f->curve->law.state == SCALING_FITTED) {
+            put_law(s, p, f);
+        }
+    }
     sheet_line(s, &sheet_soft,
-               "In %s. A step is taken to last a B / N + b log2 N, with N workers and a batch of B "
-               "samples. a and b are fitted to the sizes with three trials and one known batch; "
-               "the interval is how far these lie from that. A row with a measured figure was "
-               "predicted by the other sizes. Straight line: from the smallest size. Network, "
-               "software and parallelism are taken to stay as they were.",
+               "In %s. A row with a measured figure was predicted by the other sizes. Straight "
+               "line: from the smallest size.",
                p->list.items[0].throughput.unit);
 }
 

@@ -168,8 +168,8 @@ static enum exit_code take_step(const struct cli *cli, const struct spec *spec, 
     const char *asked = args_get(&cli->args, "layers", NULL);
     const char *layers = asked != NULL ? asked : annotation_of(spec, LAYERS_OF);
     if (!isnan(ret->assumed.step_s)) {
-        ret->step_from =
-            xasprintf("a step computes for %.6g ms at every point", ret->assumed.step_s * 1e3);
+        ret->step_from = xasprintf("a step computes for %.6g ms at every point (--step-time)",
+                                   ret->assumed.step_s * 1e3);
     } else if (asked == NULL && spec->workload.trace.layers.len > 0) {
         /* Emulated trainers sleep for these times with any batch and threads. */
         use_trace(&spec->workload.trace, spec->name, annotation_of(spec, LAYERS_MEASURED_ON), ret);
@@ -216,20 +216,22 @@ static void describe(const struct cli *cli, const struct bounds *b, struct buf *
     const char *link = args_get(&cli->args, "link", NULL);
     const char *server_link = args_get(&cli->args, "server-link", NULL);
     if (spec_shapes_links(b->def->spec)) {
-        add(out, "links as the definition shapes them");
+        add(out, "links and their latency as the definition shapes them");
     }
     if (link != NULL) {
-        add(out, "links of %s each way", link);
+        add(out, "links of %s each way (--link)", link);
     } else if (array_any(b->points, n, it,
                          it->in.replica.out != 0 && isnan(it->in.replica_bytes_per_s))) {
         add(out, "links unknown (--link RATE)");
     }
     if (server_link != NULL) {
-        add(out, "servers' links of %s each way", server_link);
+        add(out, "servers' links of %s each way (--server-link)", server_link);
     }
-    add(out, "latency %.6g us", a->latency_s * 1e6);
+    add(out, "latency %.6g us (%s)", a->latency_s * 1e6,
+        args_get(&cli->args, "latency", NULL) == NULL ? "default" : "--latency");
     if (!isnan(a->server_s_per_byte)) {
-        add(out, "a server's CPU needs %.6g ns for a byte", a->server_s_per_byte * 1e9);
+        add(out, "a server's CPU needs %.6g ns for a byte (--server-cost)",
+            a->server_s_per_byte * 1e9);
     } else if (array_any(b->points, n, it, it->in.server.out != 0)) {
         add(out, "a server's CPU time unknown (--server-cost NS)");
     }
@@ -244,11 +246,13 @@ static void describe(const struct cli *cli, const struct bounds *b, struct buf *
         add(out, "a sample takes as long with any batch");
     }
     if (!isnan(a->bytes)) {
-        add(out, "%.6g MB of parameters", a->bytes / 1e6);
+        add(out, "%.6g MB of parameters (--bytes)", a->bytes / 1e6);
     } else if (array_any(b->points, n, it, isnan(it->in.replica.out))) {
         add(out, "bytes of other systems than benchworker unknown (--bytes N, if they exchange by "
                  "PServer or AllReduce)");
     }
+    add(out, "batch, threads and model of the definition; updates, headers, stragglers and "
+             "shared cores cost nothing");
 }
 
 /* Returns "-" if no bound is known. */

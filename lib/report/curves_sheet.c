@@ -3,16 +3,17 @@
 
 #include "report/prose.h"
 #include "report/sheets.h"
+#include "result/curves.h"
 #include "result/number.h"
 
-/* `first`: a point of the curve. Programs get a row without a parameter where none is fitted. */
+#define MS_PER_S 1e3
+
+static const struct curve_term no_term = {.share = NAN, .seconds = {NAN, NAN, NAN}};
+
+/* `first`: a point of the curve. */
 static void put_row(struct sheet *s, const struct result *r, const struct point *first,
-                    const struct scaling_fit *f, const struct scaling_parameter *parameter)
+                    const char *state, const struct curve_term *term)
 {
-    static const struct scaling_parameter none = {.name = NULL, .range = {NAN, NAN, NAN}};
-    const struct scaling_parameter *p = parameter == NULL ? &none : parameter;
-    const struct scaling_range *x = &p->range;
-    const bool is_fitted = f->gap == SCALING_FITTED;
     struct table *t = row_people(s);
     if (t == NULL) {
         const struct words_names names = {r->curves.names.items, r->curves.names.len, 0};
@@ -20,29 +21,32 @@ static void put_row(struct sheet *s, const struct result *r, const struct point 
         row_system(s, &(struct point_words){.spec = r->def->spec}, first);
         row_params(s, &names, first);
     }
-    row_text(s, NULL, "model", "USL");
-    row_text(s, NULL, "state", scaling_gap_names[f->gap]);
-    row_bool(s, "holds", scaling_fit_holds(f));
-    row_text(s, "PARAMETER", "parameter", p->name);
-    row_number(s, "VALUE", "value", x->value, 1);
+    row_text(s, NULL, "state", state);
+    row_text(s, "TERM", "term", term->name);
+    row_text(s, "OF", "of", term->of);
+    row_percent(s, "SHARE", "share", term->share, false);
+    row_number(s, "MS", "seconds", term->seconds.value, MS_PER_S);
     if (t != NULL) {
         _cleanup_(buf_done) struct buf interval = BUF_INIT;
-        number_format_range(x->low, x->high, &interval);
-        table_known(t, "95% INTERVAL", !isnan(x->low), "%s",
-                    isfinite(x->low + x->high) ? buf_cstr(&interval) : "not known");
+        number_format_range(MS_PER_S * term->seconds.low, MS_PER_S * term->seconds.high, &interval);
+        table_known(t, "95% INTERVAL", !isnan(term->seconds.low), "%s", buf_cstr(&interval));
     }
-    row_number(s, NULL, "low", x->low, 1);
-    row_number(s, NULL, "high", x->high, 1);
-    row_number(s, "DEVIATION", "deviation", is_fitted ? f->deviation : NAN, 1);
-    row_number(s, NULL, "misfit_p", is_fitted ? f->misfit_p : NAN, 1);
+    row_number(s, NULL, "low", term->seconds.low, 1);
+    row_number(s, NULL, "high", term->seconds.high, 1);
     row_end(s);
 }
 
+/* Programs get a row without a term where no law is fitted. */
 static void put_rows(struct sheet *s, const struct result *r, const struct curve *c)
 {
-    const struct scaling_fit *f = &c->usl;
-    for (size_t k = 0; k < f->n_coefficients && f->gap == SCALING_FITTED; k++) {
-        put_row(s, r, c->points.items[0]->point, f, &f->parameters[k]);
+    const char *state = scaling_state_names[c->law.state];
+    const bool is_fitted = c->law.state == SCALING_FITTED;
+    for (int i = 0; i < SCALING_TERMS && is_fitted; i++) {
+        const struct curve_term term = curve_term(c, (enum scaling_term)i);
+        put_row(s, r, c->points.items[0]->point, state, &term);
+    }
+    if (!is_fitted && row_people(s) == NULL) {
+        put_row(s, r, c->points.items[0]->point, state, &no_term);
     }
 }
 
@@ -55,25 +59,22 @@ static void put_legend(const struct result *r, struct buf *out)
                    "No curve: no system was measured with two numbers of %s and all else equal.",
                    many);
     }
-    if (vec_any(&r->curves.list, c, c->usl.gap == SCALING_FITTED)) {
-        buf_printf(
-            out,
-            "Model of N %s: N alone / (1 + contention (N - 1) + coherency N (N - 1)); alone is "
-            "the throughput of one. Deviation: of a trial from the model. 95%% intervals: "
-            "Fieller's, of all trials.",
-            many);
+    if (vec_any(&r->curves.list, c, c->law.state == SCALING_FITTED)) {
+        buf_printf(out,
+                   "Law of N %s that share a batch of B samples: the terms of Ernest (NSDI 2016) "
+                   "that the trials support, none of them negative. Share and ms: in a step with "
+                   "the most %s. 95%%: of all combinations of terms that fit about as well.",
+                   many, many);
     }
 }
 
 static void put_scaling(const struct curve *c, struct buf *out)
 {
-    const char *word = point_size_word(c->points.items[0]->point);
-    if (c->scaling == SCALING_WEAK) {
-        buf_printf(out, "Weak scaling: each %s has as many samples a step at all sizes.", word);
-    } else if (c->scaling == SCALING_STRONG) {
-        buf_printf(out,
-                   "Strong scaling: all %ss together have as many samples a step at all sizes.",
-                   word);
+    const char *scaling = curve_scaling(c);
+    if (scaling != NULL) {
+        buf_printf(out, "%s scaling: %s %s%s as many samples a step at all sizes.", scaling,
+                   c->law.is_strong ? "all" : "each", point_size_word(c->points.items[0]->point),
+                   c->law.is_strong ? "s together have" : " has");
     }
 }
 
@@ -86,12 +87,17 @@ static void put_people(struct sheet *s, const struct result *r)
     prose_scaling_add(&lines, &l, true);
     sheet_put_run(s, r, NULL);
     for (size_t i = 0; i < lines.list.len; i++) {
+        const struct curve *c = &r->curves.list.items[i];
         sheet_block(s, NULL);
         sheet_line(s, &sheet_paragraph, "%s.", lines.list.items[i]);
-        put_scaling(&r->curves.list.items[i], &text);
+        put_scaling(c, &text);
         sheet_put_line(s, &sheet_paragraph, &text);
-        put_rows(s, r, &r->curves.list.items[i]);
+        put_rows(s, r, c);
         sheet_table(s, NULL, row_take(s), 1);
+        if (c->law.state == SCALING_FITTED) {
+            prose_residuals_put(c, &text);
+            sheet_put_line(s, &sheet_paragraph, &text);
+        }
     }
     sheet_block(s, NULL);
     put_legend(r, &text);
@@ -104,13 +110,9 @@ void sheet_curves(struct sheet *s, const struct result *r)
         put_people(s, r);
         return;
     }
-    put_row(s, r, r->points[0].point, &(struct scaling_fit){0}, NULL);
+    put_row(s, r, r->points[0].point, NULL, &no_term);
     row_drop_all(s);
     vec_each (const struct curve, c, &r->curves.list) {
-        if (c->usl.gap == SCALING_FITTED) {
-            put_rows(s, r, c);
-        } else {
-            put_row(s, r, c->points.items[0]->point, &c->usl, NULL);
-        }
+        put_rows(s, r, c);
     }
 }

@@ -17,10 +17,14 @@ void prose_verdict_put(struct sheet *s, const struct layout *l);
 #define SCALING_LINES_MAX 4 /* curves that have a line; the others are counted */
 
 /* Adds one line a curve: "pservers 2, 4 trainers: 2.87x (72.0%; 95%: 68.1..75.2%); ...": what its
- * widest point reaches, the peak or why there is no model, and between which numbers of trainers
- * each loses most, and by what. With `is_full` all curves have a line, which says why a model is
- * missing even for two numbers of trainers; else the last line counts the other curves. */
+ * widest point reaches, the law or why it has none, and between which numbers of trainers each
+ * loses most, and by what. With `is_full` all curves have a line, which says why a law is missing
+ * even for two numbers of trainers; else the last line counts the other curves. */
 void prose_scaling_add(struct texts *lines, const struct layout *l, bool is_full);
+/* "a step of N workers takes 640.2 ms + 21.41 ms log2 N; ...", of a law that is fitted. */
+void prose_law_put(const struct curve *c, struct buf *out);
+/* "Steps as measured, compared with the law: 1 worker -0.2%, ..." */
+void prose_residuals_put(const struct curve *c, struct buf *out);
 /* Did no process listen where the workers were to meet, so that they may be copies? p may be
  * NULL. */
 bool prose_doubts_job(const struct point_result *p);

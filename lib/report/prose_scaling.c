@@ -9,6 +9,7 @@
 #include "result/number.h"
 
 #define MS_PER_NS 1e-6
+#define LEAST_SHARE 0.001 /* of a step with the most workers: a term that is named */
 
 static uint32_t size_of(const struct point_result *p)
 {
@@ -90,67 +91,101 @@ static void put_verdict(const struct layout *l, const struct curve *c, struct bu
     buf_putc(out, ')');
 }
 
-/* ---- the model ---- */
+/* ---- the law ---- */
 
 /* "2 numbers of trainers, 3 are needed" */
 static void put_why_not(const struct curve *c, struct buf *out)
 {
-    const struct scaling_fit *usl = &c->usl;
+    const char *word = word_of(c);
     if (c->n_sizes < SCALING_MIN_SIZES) {
-        buf_printf(out, "%zu numbers of %ss, %d are needed", c->n_sizes, word_of(c),
-                   SCALING_MIN_SIZES);
-    } else if (usl->gap == SCALING_FEW_SIZES) {
-        buf_printf(out, "%zu of %zu numbers of %ss have 3 trials, %d are needed", c->n_trusted,
-                   c->n_sizes, word_of(c), SCALING_MIN_SIZES);
-    } else if (usl->gap == SCALING_FITTED) {
-        buf_puts(out, "the trials contradict the USL (p ");
-        number_format(usl->misfit_p, out);
-        buf_putc(out, ')');
+        buf_printf(out, "%zu numbers of %ss, %d are needed", c->n_sizes, word, SCALING_MIN_SIZES);
+    } else if (c->law.state == SCALING_FEW_SIZES) {
+        buf_printf(out, "%zu of %zu numbers of %ss have 3 trials, %d are needed", c->sizes.len,
+                   c->n_sizes, word, SCALING_MIN_SIZES);
+    } else if (c->law.state == SCALING_SUPERLINEAR) {
+        buf_printf(out, "a step grows faster than the number of %ss", word);
     } else {
-        buf_puts(out, "no USL curve fits the trials");
+        buf_printf(out, "what twice as many %ss give is open by a factor of more than %d", word,
+                   SCALING_MAX_RANGE);
     }
 }
 
-/* " (95%: 4..7)", " (95%: 4 or more)", " (95%: unknown)"; numbers from 1 on. */
-static void put_ends(const struct scaling_range *x, struct buf *out)
+/* Where throughput stops growing, if it does. */
+static void put_end(const struct curve *c, struct buf *out)
 {
-    if (x->low <= 1 && isinf(x->high)) {
-        buf_puts(out, " (95%: unknown)");
-        return;
-    }
-    buf_printf(out, " (95%%: %.0f", floor(x->low));
-    if (isinf(x->high)) {
-        buf_puts(out, " or more)");
-    } else {
-        buf_printf(out, "..%.0f)", ceil(x->high));
+    const struct scaling_range peak = curve_peak(c), ceiling = curve_ceiling(c);
+    if (peak.value <= FORECAST_MAX_FACTOR * c->law.largest.n) {
+        buf_printf(out, "; most throughput with %.0f %ss (95%%: %.0f", peak.value, word_of(c),
+                   floor(peak.low));
+        if (isinf(peak.high)) {
+            buf_puts(out, " or more)");
+        } else {
+            buf_printf(out, "..%.0f)", ceil(peak.high));
+        }
+    } else if (!isnan(ceiling.value)) {
+        struct figure x = c->points.items[0]->throughput;
+        x.estimate = (struct estimate){true,        ceiling.value, true,
+                                       ceiling.low, ceiling.high,  .method = INTERVAL_MODEL_LOG};
+        buf_printf(out, "; with any number of %ss throughput stays below ", word_of(c));
+        words_put_figure(&x, out);
     }
 }
 
-static void put_peak(const struct curve *c, struct buf *out)
+/* "21.41 ms log2 N"; in parts of the step of the largest size where its time is not known. A batch
+ * that is the same at all sizes, or on all workers, is a part of the number. */
+static void put_term(const struct curve *c, enum scaling_term term, struct buf *out)
 {
-    const struct scaling_peak *peak = &c->peak;
-    if (peak->is_within) {
-        buf_printf(out, "most throughput with %.0f %ss", peak->at.value, word_of(c));
-        put_ends(&peak->at, out);
-        return;
+    const struct scaling_law *law = &c->law;
+    const struct scaling_size *s = &law->largest;
+    const char *of = curve_term(c, term).of;
+    double number = law->c[term] / (c->is_timed ? 1e-3 : scaling_time(law, s->n, s->batch));
+    if (term == SCALING_COMPUTATION && law->is_strong) {
+        number *= s->batch;
+        of = "/ N";
+    } else if (term == (law->is_weak ? SCALING_COMPUTATION : SCALING_CONSTANT)) {
+        number *= law->is_weak ? s->batch / s->n : 1;
+        of = "";
     }
-    buf_printf(out, "no peak up to %.0f %ss", peak->limit, word_of(c));
-    if (peak->at.low <= 1) {
-        buf_puts(out, ", but that is not certain (95%)");
-    } else if (peak->at.low < peak->limit) {
-        buf_printf(out, ", but a peak at %.0f or more is not excluded (95%%)", floor(peak->at.low));
-    }
+    number_format(number, out);
+    buf_printf(out, "%s%s%s", c->is_timed ? " ms" : "", of[0] == '\0' ? "" : " ", of);
 }
 
-/* Two sizes have no model, which needs no reason unless `says_few` asks for it. */
-static void put_model(const struct curve *c, bool says_few, struct buf *out)
+void prose_law_put(const struct curve *c, struct buf *out)
 {
-    if (scaling_fit_holds(&c->usl)) {
+    buf_printf(out, "a step of N %ss takes ", word_of(c));
+    const char *plus = "";
+    for (int i = 0; i < SCALING_TERMS; i++) {
+        if (curve_term(c, (enum scaling_term)i).share >= LEAST_SHARE) {
+            buf_puts(out, plus);
+            put_term(c, (enum scaling_term)i, out);
+            plus = " + ";
+        }
+    }
+    if (!c->is_timed) {
+        buf_printf(out, " times that of %.0f", c->law.largest.n);
+    }
+    put_end(c, out);
+}
+
+void prose_residuals_put(const struct curve *c, struct buf *out)
+{
+    buf_puts(out, "Steps as measured, compared with the law:");
+    vec_each (const struct scaling_size, s, &c->sizes) {
+        buf_printf(out, "%s %.0f %s%s %+.1f%%", s == c->sizes.items ? "" : ",", s->n, word_of(c),
+                   plural((uint64_t)s->n), 100 * curve_residual(c, s));
+    }
+    buf_putc(out, '.');
+}
+
+/* Two sizes have no law, which needs no reason unless `says_few` asks for it. */
+static void put_law(const struct curve *c, bool says_few, struct buf *out)
+{
+    if (c->law.state == SCALING_FITTED) {
         begin_part(out);
-        put_peak(c, out);
+        prose_law_put(c, out);
     } else if (says_few || c->n_sizes >= SCALING_MIN_SIZES) {
         begin_part(out);
-        buf_puts(out, "no model: ");
+        buf_puts(out, "no law: ");
         put_why_not(c, out);
     }
 }
@@ -186,7 +221,7 @@ void prose_scaling_add(struct texts *lines, const struct layout *l, bool is_full
         put_name(l, c, &name);
         put_verdict(l, c, &text);
         if (!is_of_copies(l, c) && !prose_doubts_job(curve_widest(c))) {
-            put_model(c, is_full, &text);
+            put_law(c, is_full, &text);
             put_loss(c, &text);
         }
         if (text.len > 0 && (++n <= SCALING_LINES_MAX || is_full)) {

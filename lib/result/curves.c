@@ -9,12 +9,12 @@
 #include "core/json_field.h"
 #include "result/phases.h"
 
+#define NO_RANGE ((struct scaling_range){NAN, NAN, NAN})
+
 static uint32_t size_of(const struct point_result *p)
 {
     return point_size(p->point);
 }
-
-const char *const curve_scaling_names[] = {NULL, "Weak", "Strong"};
 
 double curve_batch(const struct point_result *p)
 {
@@ -24,18 +24,6 @@ double curve_batch(const struct point_result *p)
         return (double)p->point->worker_batch * point_training_replicas(p->point);
     }
     return said->list.len == 1 && parse_f64(said->list.items[0], &batch) >= 0 ? batch : NAN;
-}
-
-static enum curve_scaling scaling_of(const struct curve *c)
-{
-    const struct point_result *first = c->points.items[0];
-    const double batch = curve_batch(first);
-    bool is_weak = true, is_strong = true;
-    vec_each (const struct point_result *const, p, &c->points) { /* NaN is no number */
-        is_strong = is_strong && curve_batch(*p) == batch;
-        is_weak = is_weak && curve_batch(*p) * size_of(first) == batch * size_of(*p);
-    }
-    return is_strong ? SCALING_STRONG : is_weak ? SCALING_WEAK : SCALING_OF_NEITHER;
 }
 
 static const struct estimate *speed_of(const struct point_result *p)
@@ -110,7 +98,8 @@ static bool is_measured(const struct curve *c, const struct point_result *p)
            str_eq(p->throughput.unit, c->points.items[0]->throughput.unit);
 }
 
-bool curve_is_trusted(const struct curve *c, const struct point_result *p)
+/* It has a throughput with an interval, in the unit of the others. */
+static bool is_trusted(const struct curve *c, const struct point_result *p)
 {
     return is_measured(c, p) && speed_of(p)->logs.df > 0;
 }
@@ -126,22 +115,106 @@ static void take_single(struct curve *c, const struct result *r)
 
 static void fit(struct curve *c)
 {
-    _cleanup_(freep) struct scaling_size *sizes =
-        xnew_array(struct scaling_size, c->points.len + 1); /* one for c->single */
-    const struct point_result *widest = NULL, *p;
-    c->scaling = scaling_of(c);
+    static const char *const without_batch[] = {"steps/s", "GB/s", "runs/s", NULL};
+    static const char *const timed[] = {"samples/s", "images/s", "sequences/s", NULL};
+    const char *unit = c->points.items[0]->throughput.unit;
+    const struct point_result *p;
     for (size_t i = 0; (p = curve_size(c, i)) != NULL; i++) {
         c->n_sizes += is_measured(c, p);
-        if (curve_is_trusted(c, p)) {
-            widest = p;
-            sizes[c->n_trusted++] =
-                (struct scaling_size){.n = size_of(p), .logs = speed_of(p)->logs};
+        c->has_batch = c->has_batch || (is_trusted(c, p) && !isnan(curve_batch(p)));
+    }
+    c->has_batch = c->has_batch && !str_is_one_of(unit, without_batch);
+    c->is_timed = c->has_batch && str_is_one_of(unit, timed);
+    for (size_t i = 0; (p = curve_size(c, i)) != NULL; i++) {
+        const double batch = c->has_batch ? curve_batch(p) : size_of(p);
+        if (is_trusted(c, p) && !isnan(batch)) {
+            *vec_push(&c->sizes) = (struct scaling_size){size_of(p), batch, speed_of(p)->logs};
         }
     }
-    c->usl = scaling_fit_model(SCALING_USL, sizes, c->n_trusted);
-    if (scaling_fit_holds(&c->usl)) {
-        c->peak = scaling_find_peak(&c->usl, size_of(widest));
+    c->law = scaling_fit(c->sizes.items, c->sizes.len);
+}
+
+struct curve_term curve_term(const struct curve *c, enum scaling_term term)
+{
+    static const char *const names[2][SCALING_TERMS][2] = {
+        {{"Computation", "B / N"}, {"Constant", "1"}, {"Logarithm", "log2 N"}, {"Linear", "N"}},
+        {{"Computation", "B / N, 1"},
+         {"Ring", "1 - 1/N"},
+         {"Logarithm", "log2 N"},
+         {"Linear", "N"}},
+    };
+    const struct scaling_size *s = &c->law.largest;
+    const char *const *name = names[c->law.is_weak][term];
+    struct curve_term t = {name[0], name[1], NAN, NO_RANGE};
+    if (c->law.state != SCALING_FEW_SIZES) {
+        const struct scaling_range part = scaling_part(&c->law, term, s->n, s->batch);
+        t.share = part.value / scaling_time(&c->law, s->n, s->batch);
+        t.seconds = c->is_timed ? part : t.seconds;
     }
+    return t;
+}
+
+const char *curve_scaling(const struct curve *c)
+{
+    const struct scaling_law *law = &c->law;
+    return !c->has_batch || law->n_sizes < 2   ? NULL
+           : law->is_strong                    ? "Strong"
+           : law->least_each == law->most_each ? "Weak"
+                                               : NULL;
+}
+
+double curve_residual(const struct curve *c, const struct scaling_size *s)
+{
+    return s->batch / exp(s->logs.value) / scaling_time(&c->law, s->n, s->batch) - 1;
+}
+
+struct scaling_range curve_peak(const struct curve *c)
+{
+    const bool has_peak = c->law.is_strong && c->law.state == SCALING_FITTED;
+    return has_peak ? scaling_peak(&c->law) : NO_RANGE;
+}
+
+struct scaling_range curve_ceiling(const struct curve *c)
+{
+    if (c->law.state != SCALING_FITTED || !c->law.is_weak) {
+        return NO_RANGE;
+    }
+    const double batch = c->law.largest.batch / c->law.largest.n;
+    const struct scaling_range each = scaling_part(&c->law, SCALING_LINEAR, 1, batch);
+    return each.low > 0
+               ? (struct scaling_range){batch / each.value, batch / each.high, batch / each.low}
+               : NO_RANGE;
+}
+
+/* What is infinite or not known is null. */
+static json_t *range_to_json(struct scaling_range x)
+{
+    return JSON_OBJECT_OR_NULL(!isnan(x.value), {"value", json_number_or_null(x.value)},
+                               {"low", json_number_or_null(x.low)},
+                               {"high", json_number_or_null(x.high)});
+}
+
+static json_t *term_to_json(struct curve_term t)
+{
+    return JSON_OBJECT_OF({"term", json_string(t.name)}, {"of", json_string(t.of)},
+                          {"share", json_number_or_null(t.share)},
+                          {"seconds", range_to_json(t.seconds)});
+}
+
+json_t *curve_law_to_json(const struct curve *c)
+{
+    return JSON_OBJECT_OF(
+        {"state", json_string(scaling_state_names[c->law.state])},
+        {"size", json_count((uint64_t)c->law.largest.n)},
+        {
+            "terms", JSON_ARRAY_OF(for (int i = 0; i < SCALING_TERMS; i++),
+                                   term_to_json(curve_term(c, (enum scaling_term)i)))
+        },
+        {"residuals",
+         JSON_ARRAY_OF(vec_each (const struct scaling_size, s, &c->sizes),
+                       JSON_OBJECT_OF({"size", json_count((uint64_t)s->n)},
+                                      {"ratio", json_number_or_null(curve_residual(c, s))}))},
+        {"peak", range_to_json(curve_peak(c))}, {"ceiling", range_to_json(curve_ceiling(c))});
 }
 
 static double computation_ns(const struct step_means *m)
@@ -214,6 +287,7 @@ static void end_curve(struct result *r, struct curve *c)
     take_single(c, r);
     fit(c);
     if (c->n_sizes < 2) {
+        vec_done(&c->sizes);
         vec_done(&c->points);
         return;
     }
@@ -246,6 +320,7 @@ void curves_collect(struct result *r)
 void curves_done(struct curves *curves)
 {
     vec_each (struct curve, c, &curves->list) {
+        vec_done(&c->sizes);
         vec_done(&c->points);
     }
     vec_done(&curves->list);

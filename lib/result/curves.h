@@ -14,20 +14,34 @@ void curves_done(struct curves *curves);
 const struct point_result *curve_size(const struct curve *c, size_t i);
 /* Samples of all who train in a step: by the definition, or as its logs say; NaN: not known. */
 double curve_batch(const struct point_result *p);
-/* It has a throughput with an interval, in the unit of the others. */
-bool curve_is_trusted(const struct curve *c, const struct point_result *p);
+/* "Strong": the sizes in the fit have one batch; "Weak": each who trains has as many samples at all
+ * of them; NULL: neither, or unknown. */
+const char *curve_scaling(const struct curve *c);
+/* In a step of the largest size. `share` is NaN without a law. */
+struct curve_term {
+    const char *name, *of;        /* "Computation", "B / N"; static */
+    double share;                 /* of the step */
+    struct scaling_range seconds; /* NaN where the unit of throughput says no time of a step */
+};
+struct curve_term curve_term(const struct curve *c, enum scaling_term term);
+/* By how much a step of this size lasts longer than by the law. */
+double curve_residual(const struct curve *c, const struct scaling_size *s);
+/* With a batch that all workers share, the number of workers with the highest throughput; value
+ * NaN: each worker has its own batch. */
+struct scaling_range curve_peak(const struct curve *c);
+/* What throughput stays below with any number of workers, each with a batch of its own; value NaN:
+ * no term of N is shown. */
+struct scaling_range curve_ceiling(const struct curve *c);
+json_t *curve_law_to_json(const struct curve *c);
+
 /* The measured point with the most trainers; NULL: none was measured. */
 const struct point_result *curve_widest(const struct curve *c);
 
 /* ---- with more workers than were measured: forecast.c ----
  *
- * docs/prediction.md, "From measured sizes". A step is taken to last a B / N + b log2 N, with N
- * workers and a batch of B samples: computation, and an exchange in a tree; these are two of the
- * four terms of Ernest (Venkataraman et al., NSDI 2016). Called by benchctl predict. */
+ * docs/prediction.md, "From measured sizes". Called by benchctl predict. */
 
-#define FORECAST_MAX_FACTOR 4   /* times the most workers that were measured */
-#define FORECAST_MAX_BATCH 1.26 /* times what was measured on a worker, or its inverse */
-#define FORECAST_MAX_RANGE 10   /* times the low end of an interval */
+#define FORECAST_MAX_FACTOR 4 /* times the most workers that were measured */
 
 struct forecast {
     const struct curve *curve; /* borrowed */
@@ -38,11 +52,10 @@ struct forecast {
     char *why;                           /* owned; NULL */
 };
 
-/* A batch of NaN: each worker has as many samples as with the most workers that were measured.
- * `without`: a point that does not count, which becomes `measured`; NULL: none. */
+/* A batch of NaN: that of the job if it was the same at all sizes, else each worker has as many
+ * samples as with the most workers that were measured. `without`: a point that does not count, which
+ * becomes `measured`; NULL: none. */
 struct forecast forecast_make(const struct curve *c, double n, double batch,
                               const struct point_result *without);
-/* Of the point with the most workers, by the others. */
-struct forecast forecast_check(const struct curve *c);
 void forecast_done(struct forecast *f);
 json_t *forecast_to_json(const struct forecast *f); /* owned */

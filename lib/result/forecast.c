@@ -9,83 +9,60 @@
 #include "result/curves.h"
 #include "result/catalogue.h"
 
-/* A step in samples of a worker: N / X = a + b load. */
-static double load_of(double n, double batch)
-{
-    return n * log2(n) / batch;
-}
-
-/* What was measured, by rising n. */
-struct measured {
-    VEC(struct scaling_size) sizes;
-    double least, most; /* samples on a worker */
-    const struct point_result *first, *last;
-};
-
-static struct measured measured_of(const struct curve *c, const struct point_result *without)
-{
-    struct measured m = {.least = INFINITY, .most = 0};
-    const struct point_result *p;
-    for (size_t i = 0; (p = curve_size(c, i)) != NULL; i++) {
-        const double n = point_size(p->point), batch = curve_batch(p);
-        if (p == without || isnan(batch) || !curve_is_trusted(c, p)) {
-            continue;
-        }
-        *vec_push(&m.sizes) =
-            (struct scaling_size){n, load_of(n, batch), p->throughput.estimate.logs};
-        m.first = m.first == NULL ? p : m.first;
-        m.last = p;
-        m.least = fmin(m.least, batch / n);
-        m.most = fmax(m.most, batch / n);
-    }
-    return m;
-}
-
 /* NULL: nothing speaks against it. Owned. */
-static char *find_reason(const struct measured *m, const struct forecast *f)
+static char *find_reason(const struct scaling_law *law, const struct forecast *f)
 {
-    static const char *const others[] = {"steps/s", "GB/s", "runs/s", NULL};
-    const size_t n = m->sizes.len;
+    const size_t n = f->curve->has_batch ? law->n_sizes : 0;
+    const double least = law->smallest.n, most = FORECAST_MAX_FACTOR * law->largest.n;
     const double local = f->batch / f->n;
-    if (str_is_one_of(f->throughput.unit, others)) {
-        return xasprintf("%s do not grow with a batch", f->throughput.unit);
-    }
+    const bool is_shared = law->is_strong && f->batch == law->largest.batch;
     if (n < SCALING_MIN_SIZES) {
-        return xasprintf("it takes %d sizes with three trials and a known batch, and the run has "
-                         "%zu%s",
-                         SCALING_MIN_SIZES, n, f->measured == NULL ? "" : " without this one");
+        return xasprintf("it takes %d sizes with three trials and a known batch that %s counts, "
+                         "and the run has %zu%s",
+                         SCALING_MIN_SIZES, f->throughput.unit, n,
+                         f->measured == NULL ? "" : " without this one");
     }
-    if (m->last->point->replicas[ROLE_PSERVER] > 0) {
+    if (f->curve->points.items[0]->point->replicas[ROLE_PSERVER] > 0) {
         return xstrdup("it is for workers that reduce among themselves; benchctl simulate "
                        "prints what parameter servers cannot exceed");
     }
-    const double least = m->sizes.items[0].n, most = FORECAST_MAX_FACTOR * m->sizes.items[n - 1].n;
     if (f->n < least || f->n > most) {
         return xasprintf("it must be from %.0f, the smallest size, to %.0f, %d times the largest "
                          "that counts",
                          least, most, FORECAST_MAX_FACTOR);
     }
-    if (local < m->least / FORECAST_MAX_BATCH || local > m->most * FORECAST_MAX_BATCH) {
+    if (!is_shared && (local < law->least_each / SCALING_SAME_BATCH ||
+                       local > law->most_each * SCALING_SAME_BATCH)) {
         return xasprintf("a batch of %.6g is %.3g a worker, and %.3g to %.3g were measured",
-                         f->batch, local, m->least, m->most);
+                         f->batch, local, law->least_each, law->most_each);
     }
     return NULL;
 }
 
-static char *reason_of_fit(const struct scaling_fit *fit, const struct scaling_range *x)
+static void predict(struct forecast *f, const struct scaling_law *law)
 {
-    return isnan(x->value) ? xstrdup("no a and b follow from these sizes")
-           : fit->c[1] < 0 ? xstrdup("each worker did more the more of them there "
-                                     "were, which no exchange explains")
-           : x->high > FORECAST_MAX_RANGE * x->low
-               ? xasprintf("these sizes leave it open between %.4g and %.4g", x->low, x->high)
-               : NULL;
+    struct scaling_range x;
+    const enum scaling_state state = scaling_predict(law, f->n, f->batch, &x);
+    f->throughput.estimate = (struct estimate){
+        state == SCALING_FITTED, x.value, true, x.low, x.high, .method = INTERVAL_MODEL_LOG};
+    f->why = state == SCALING_SUPERLINEAR
+                 ? xstrdup("a step grows faster than the number of workers, and the sizes do not "
+                           "show how fast")
+             : state == SCALING_UNSURE
+                 ? xasprintf("these sizes leave it open between %.4g and %.4g", x.low, x.high)
+                 : NULL;
 }
 
 struct forecast forecast_make(const struct curve *c, double n, double batch,
                               const struct point_result *without)
 {
-    struct measured m = measured_of(c, without);
+    VEC(struct scaling_size) sizes = {0};
+    vec_each (const struct scaling_size, s, &c->sizes) {
+        if (without == NULL || s->n != point_size(without->point)) {
+            *vec_push(&sizes) = *s;
+        }
+    }
+    const struct scaling_law law = scaling_fit(sizes.items, sizes.len);
     struct forecast f = {
         .curve = c,
         .n = n,
@@ -94,26 +71,18 @@ struct forecast forecast_make(const struct curve *c, double n, double batch,
         .straight = NAN,
         .measured = without,
     };
-    if (m.first != NULL) {
-        f.straight = m.first->throughput.estimate.value / m.sizes.items[0].n * n;
-        f.batch = isnan(batch) ? curve_batch(m.last) / m.sizes.items[m.sizes.len - 1].n * n : batch;
+    if (c->has_batch && sizes.len > 0) {
+        const bool is_shared = law.is_strong && sizes.len > 1;
+        const double usual = law.largest.batch * (is_shared ? 1 : n / law.largest.n);
+        f.straight = exp(law.smallest.logs.value) / law.smallest.n * n;
+        f.batch = isnan(batch) ? usual : batch;
     }
-    f.why = find_reason(&m, &f);
+    f.why = find_reason(&law, &f);
     if (f.why == NULL) {
-        const struct scaling_fit fit = scaling_fit_model(SCALING_LOAD, m.sizes.items, m.sizes.len);
-        const struct scaling_range x = scaling_predict(&fit, n, load_of(n, f.batch));
-        f.why = reason_of_fit(&fit, &x);
-        f.throughput.estimate = (struct estimate){
-            f.why == NULL, x.value, true, x.low, x.high, .method = INTERVAL_MODEL_LOG};
+        predict(&f, &law);
     }
-    vec_done(&m.sizes);
+    vec_done(&sizes);
     return f;
-}
-
-struct forecast forecast_check(const struct curve *c)
-{
-    const struct point_result *widest = curve_widest(c);
-    return forecast_make(c, point_size(widest->point), curve_batch(widest), widest);
 }
 
 void forecast_done(struct forecast *f)

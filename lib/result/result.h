@@ -220,22 +220,18 @@ struct curve_loss {
     double phase_ns, step_ns;             /* by how much it and the whole step grew */
 };
 
-/* What stays as it is while a curve grows: the samples of each who trains in a step, those of all
- * together, or neither (which also is where they are unknown). */
-enum curve_scaling { SCALING_OF_NEITHER, SCALING_WEAK, SCALING_STRONG };
-extern const char *const curve_scaling_names[]; /* NULL, "Weak", "Strong"; in curves.c */
-
 struct curve {
     /* Swept points by rising number of trainers, each number once; at least one. */
     VEC(const struct point_result *) points;
     /* Their baseline, where it is one trainer and no point of the curve is: the first size of the
-     * fits. NULL: none. */
+     * fit. NULL: none. */
     const struct point_result *single;
-    enum curve_scaling scaling;
-    size_t n_sizes;   /* numbers of trainers that have been measured */
-    size_t n_trusted; /* of these, with an interval (3 trials): those in the fits */
-    struct scaling_fit usl;
-    struct scaling_peak peak; /* is set only if the USL holds */
+    size_t n_sizes; /* numbers of trainers that have been measured */
+    /* Of these, those in the fit: with an interval (3 trials), and with a batch if any has one. */
+    VEC(struct scaling_size) sizes;
+    bool has_batch; /* their batches are known and count in the unit of throughput; else N */
+    bool is_timed;  /* the law's times are seconds of a step */
+    struct scaling_law law;
     struct curve_loss loss;
 };
 

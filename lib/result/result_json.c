@@ -1,5 +1,6 @@
 /* The document of docs/contracts/result.md; see result.h. Keys have the contract's order. */
 #include "result/catalogue.h"
+#include "result/curves.h"
 #include "result/result_json.h"
 
 #include <math.h>
@@ -342,29 +343,6 @@ static json_t *frame_to_json(const struct result *r)
 
 /* ---- curves ---- */
 
-/* An end at infinity is null if none exists. */
-static json_t *range_to_json(const struct scaling_range *x)
-{
-    return JSON_OBJECT_OF({"value", json_number_or_null(x->value)},
-                          {"low", json_number_or_null(x->low)},
-                          {"high", json_number_or_null(x->high)});
-}
-
-static json_t *fit_to_json(const struct scaling_fit *f)
-{
-    const bool is_fitted = f->gap == SCALING_FITTED;
-    json_t *parameters = json_object();
-    for (size_t i = 0; i < f->n_coefficients && is_fitted; i++) {
-        json_object_set_new(parameters, f->parameters[i].name,
-                            range_to_json(&f->parameters[i].range));
-    }
-    return JSON_OBJECT_OF({"model", json_string("USL")},
-                          {"state", json_string(scaling_gap_names[f->gap])},
-                          {"holds", json_boolean(scaling_fit_holds(f))}, {"parameters", parameters},
-                          {"deviation", is_fitted ? json_real(f->deviation) : json_null()},
-                          {"misfitP", is_fitted ? json_number_or_null(f->misfit_p) : json_null()});
-}
-
 static json_t *loss_to_json(const struct curve_loss *loss)
 {
     const struct figure kept = {.estimate = loss->kept, .unit = "ratio", .scope = "replica"};
@@ -379,7 +357,6 @@ static json_t *loss_to_json(const struct curve_loss *loss)
 static json_t *curve_to_json(const struct result *r, const struct curve *c)
 {
     const struct point *first = c->points.items[0]->point;
-    const bool has_usl = scaling_fit_holds(&c->usl);
     json_t *parameters = json_object();
     vec_each (const char *const, name, &r->curves.names) {
         const struct value *v = params_get(&first->params, *name);
@@ -391,14 +368,8 @@ static json_t *curve_to_json(const struct result *r, const struct curve *c)
         {"points", JSON_ARRAY_OF(vec_each (const struct point_result *const, p, &c->points),
                                  json_count((*p)->point->index))},
         {"single", c->single == NULL ? json_null() : json_count(c->single->point->index)},
-        {"sizes", json_count(c->n_sizes)}, {"sizesFitted", json_count(c->n_trusted)},
-        {"scaling", json_text_or_null(curve_scaling_names[c->scaling])},
-        {"models", json_pack("[o]", fit_to_json(&c->usl))},
-        {"peak", has_usl
-                     ? json_object_add(range_to_json(&c->peak.at),
-                                       JSON_MEMBERS({"within", json_boolean(c->peak.is_within)},
-                                                    {"limit", json_number_or_null(c->peak.limit)}))
-                     : json_null()},
+        {"sizes", json_count(c->n_sizes)}, {"sizesFitted", json_count(c->sizes.len)},
+        {"scaling", json_text_or_null(curve_scaling(c))}, {"law", curve_law_to_json(c)},
         {"biggestLoss", loss_to_json(&c->loss)});
 }
 

@@ -1,402 +1,325 @@
-/* See scaling.h. Least squares by Gauss and Newton, on logarithms; the ratios of coefficients that
- * a reader wants have the intervals of Fieller, J. R. Statist. Soc. B 16 (1954) 175-185. */
+/* See scaling.h. A face is a set of terms, as bits: those whose coefficients may differ from 0.
+ * With at most five terms all faces are tried. The least squares with coefficients of at least 0
+ * are those of the best face that has no negative coefficient, and so is every end of an interval
+ * (Karush, Kuhn and Tucker). */
 #include "stats/scaling.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "stats/stats.h"
+#define ROUNDS 12 /* of least squares, which converge in fewer unless sizes contradict a law */
+#define SMALL_STEP 1e-9 /* of a number of workers */
+#define SINGULAR 1e-10  /* what is left of a column that the others make up, as a share */
+#define ALPHA 0.05      /* of all intervals */
+/* Of the two-sided test for a term of N^2, which can only be positive. */
+#define SUPERLINEAR_ALPHA 0.10
+/* A size lies so far from any law for reasons of its own, one standard deviation of ln T: the least
+ * that leaves the intervals of published series right (docs/mlperf.md). */
+#define SIZE_DEVIATION 0.003
+#define BELIEVED 2 /* times the largest size: where the state is that of the law */
+#define MOST_WORKERS 1e9
+#define COLUMNS SCALING_COLUMNS
+#define ALL_TERMS ((1U << SCALING_TERMS) - 1)
+#define SQUARE (1U << SCALING_TERMS)
 
-#define MAX_ROUNDS 100
-#define MAX_HALVINGS 40
-#define SMALL_STEP 1e-12 /* of ln X: converged */
-#define ROUNDING 1e-20   /* a sum of squares of ln X that is 0 */
-#define SINGULAR 1e-10   /* what is left of a column that the others make up, as a share */
-#define ALPHA 0.05       /* of all intervals */
-#define BELIEVED 2       /* times the largest n */
-#define MAX SCALING_MAX_COEFFICIENTS
-#define NO_RANGE ((struct scaling_range){NAN, NAN, NAN})
+const char *const scaling_state_names[] = {"Fitted", "FewSizes", "Superlinear", "Unsure"};
 
-const char *const scaling_gap_names[] = {"Fitted", "FewSizes", "NoMinimum"};
-
-/* ---- least squares ---- */
-
-static void basis_of(enum scaling_model model, double n, double load, double ret[MAX])
+static void basis_of(const struct scaling_law *law, double n, double batch, double ret[COLUMNS])
 {
-    ret[0] = 1;
-    ret[1] = model == SCALING_USL ? n - 1 : load;
-    ret[2] = model == SCALING_USL ? n * (n - 1) : 0;
+    ret[SCALING_COMPUTATION] = batch / n;
+    ret[SCALING_CONSTANT] = law->is_weak ? 1 - 1 / n : 1;
+    ret[SCALING_LOGARITHM] = log2(n);
+    ret[SCALING_LINEAR] = n;
+    ret[SCALING_TERMS] = n * n;
 }
 
-static double dot(const double a[MAX], const double b[MAX])
+static double dot(const double a[COLUMNS], const double b[COLUMNS])
 {
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
-}
-
-/* ln (N / X) */
-static double observed(const struct scaling_size *s)
-{
-    return log(s->n) - s->logs.value;
-}
-
-static double trials_of(const struct scaling_size *s)
-{
-    return s->logs.df + 1;
-}
-
-/* The inverse of a symmetric matrix of n rows, each with a positive diagonal:
- * false where it has none. */
-static bool invert(double m[MAX][MAX], size_t n, double ret[MAX][MAX])
-{
-    double a[MAX][2 * MAX] = {{0}};
-    double scale[MAX]; /* a unit diagonal makes pivots comparable */
-    for (size_t i = 0; i < n; i++) {
-        if (!(m[i][i] > 0)) {
-            return false;
-        }
-        scale[i] = 1 / sqrt(m[i][i]);
+    double sum = 0;
+    for (size_t i = 0; i < COLUMNS; i++) {
+        sum += a[i] * b[i];
     }
-    for (size_t i = 0; i < n; i++) {
-        for (size_t j = 0; j < n; j++) {
-            a[i][j] = m[i][j] * scale[i] * scale[j];
-        }
-        a[i][n + i] = 1;
+    return sum;
+}
+
+double scaling_time(const struct scaling_law *law, double n, double batch)
+{
+    double h[COLUMNS];
+    basis_of(law, n, batch, h);
+    return dot(law->c, h);
+}
+
+/* A step must take time at every size: of one worker, some terms are 0. */
+static bool is_face(const struct scaling_law *law, unsigned face, unsigned allowed)
+{
+    const unsigned positive = 1U << SCALING_COMPUTATION | 1U << SCALING_LINEAR | SQUARE |
+                              (law->is_weak ? 0 : 1U << SCALING_CONSTANT);
+    return (face & ~allowed) == 0 && (face & positive) != 0 &&
+           (size_t)__builtin_popcount(face) <= law->max_terms;
+}
+
+/* Solves normal x = right within a face; false if the sizes do not distinguish its terms. */
+static bool solve(const struct scaling_law *law, unsigned face, const double right[COLUMNS],
+                  double ret[COLUMNS])
+{
+    double a[COLUMNS][COLUMNS + 1] = {{0}};
+    double scale[COLUMNS]; /* a unit diagonal makes pivots comparable */
+    for (size_t i = 0; i < COLUMNS; i++) {
+        scale[i] = (face >> i & 1) != 0 ? 1 / sqrt(law->normal[i][i]) : 0;
     }
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < COLUMNS; i++) {
+        for (size_t j = 0; j < COLUMNS; j++) {
+            a[i][j] = law->normal[i][j] * scale[i] * scale[j];
+        }
+        a[i][i] = scale[i] > 0 ? a[i][i] : 1;
+        a[i][COLUMNS] = right[i] * scale[i];
+    }
+    for (size_t i = 0; i < COLUMNS; i++) {
         if (!(a[i][i] > SINGULAR)) {
             return false;
         }
-        const double pivot = a[i][i];
-        for (size_t k = 0; k < 2 * n; k++) {
-            a[i][k] /= pivot;
-        }
-        for (size_t j = 0; j < n; j++) {
-            const double factor = a[j][i];
-            for (size_t k = 0; k < 2 * n && j != i; k++) {
+        for (size_t j = 0; j < COLUMNS; j++) {
+            const double factor = j == i ? 0 : a[j][i] / a[i][i];
+            for (size_t k = i; k <= COLUMNS; k++) {
                 a[j][k] -= factor * a[i][k];
             }
         }
     }
-    for (size_t i = 0; i < n; i++) {
-        for (size_t j = 0; j < n; j++) {
-            ret[i][j] = a[i][n + j] * scale[i] * scale[j];
-        }
+    for (size_t i = 0; i < COLUMNS; i++) {
+        ret[i] = a[i][COLUMNS] / a[i][i] * scale[i];
     }
     return true;
 }
 
-/* A fit under way. */
-struct work {
-    const struct scaling_size *sizes; /* borrowed */
-    size_t n_sizes;
-    struct scaling_fit *fit;
-    double inverse[MAX][MAX]; /* of the normal matrix at fit->c */
-    double squares;           /* of the means' logarithms from the model, times their trials */
-};
-
-static double model_at(const struct work *w, const double c[MAX], const struct scaling_size *s)
+static bool is_possible(const double c[COLUMNS])
 {
-    double h[MAX];
-    basis_of(w->fit->model, s->n, s->load, h);
-    return dot(c, h);
+    bool is = true;
+    for (size_t i = 0; i < COLUMNS; i++) {
+        is = is && c[i] >= 0;
+    }
+    return is;
 }
 
-/* Infinity where the model is not positive. */
-static double squares_at(const struct work *w, const double c[MAX])
+/* By how much the squares at c exceed those of no law at all; below 0. */
+static double squares_at(const struct scaling_law *law, const double c[COLUMNS])
 {
-    double sum = 0;
-    for (size_t i = 0; i < w->n_sizes; i++) {
-        const double m = model_at(w, c, &w->sizes[i]);
-        if (!(m > 0)) {
-            return INFINITY;
-        }
-        const double r = observed(&w->sizes[i]) - log(m);
-        sum += trials_of(&w->sizes[i]) * r * r;
+    double sum = -2 * dot(c, law->right);
+    for (size_t i = 0; i < COLUMNS; i++) {
+        sum += c[i] * dot(law->normal[i], c);
     }
     return sum;
 }
 
-/* The step of Gauss and Newton from c. `at` is what the logarithms are linearised at: the model, or
- * (at the start, where c is 0) what was observed. */
-static bool find_step(struct work *w, bool is_start, double ret_step[MAX])
+/* ---- least squares ---- */
+
+static void take_best(struct scaling_law *law, unsigned allowed)
 {
-    const size_t n = w->fit->n_coefficients;
-    double normal[MAX][MAX] = {{0}}, right[MAX] = {0};
-    for (size_t i = 0; i < w->n_sizes; i++) {
-        const struct scaling_size *s = &w->sizes[i];
-        const double y = observed(s);
-        const double at = is_start ? exp(y) : model_at(w, w->fit->c, s);
-        const double r = is_start ? 1 : y - log(at);
-        double h[MAX];
-        basis_of(w->fit->model, s->n, s->load, h);
-        for (size_t j = 0; j < n; j++) {
-            right[j] += trials_of(s) * r * h[j] / at;
-            for (size_t k = 0; k < n; k++) {
-                normal[j][k] += trials_of(s) * h[j] * h[k] / (at * at);
+    law->least = INFINITY;
+    for (unsigned face = 1; face <= allowed; face++) {
+        double c[COLUMNS];
+        if (is_face(law, face, allowed) && solve(law, face, law->right, c) && is_possible(c) &&
+            squares_at(law, c) < law->least) {
+            law->least = squares_at(law, c);
+            law->n_terms = (size_t)__builtin_popcount(face);
+            memcpy(law->c, c, sizeof(c));
+        }
+    }
+}
+
+/* Of a size from the law, in ln T; `noise` is that of a trial. */
+static double variance_of(const struct scaling_size *s, double noise)
+{
+    return noise / (s->logs.df + 1) + SIZE_DEVIATION * SIZE_DEVIATION;
+}
+
+/* ln of the time of a step, as measured, over that of the law. */
+static double residual_of(const struct scaling_law *law, const struct scaling_size *s)
+{
+    return log(s->batch) - s->logs.value - log(scaling_time(law, s->n, s->batch));
+}
+
+/* Makes the squares of the residuals least, over their variances, and returns them. Each round
+ * linearises the logarithms at the law of the round before, the first at what was measured. */
+static double minimise(struct scaling_law *law, const struct scaling_size *sizes, size_t n_sizes,
+                       double noise, unsigned allowed)
+{
+    double squares = 0;
+    for (int round = 0; round < ROUNDS; round++) {
+        const struct scaling_law before = *law;
+        memset(law->normal, 0, sizeof(law->normal));
+        memset(law->right, 0, sizeof(law->right));
+        for (size_t i = 0; i < n_sizes; i++) {
+            const struct scaling_size *s = &sizes[i];
+            const double variance = variance_of(s, noise);
+            const double off = round == 0 ? 0 : residual_of(&before, s);
+            const double at = s->batch / exp(s->logs.value + off);
+            double h[COLUMNS];
+            basis_of(law, s->n, s->batch, h);
+            for (size_t j = 0; j < COLUMNS; j++) {
+                law->right[j] += (1 + off) * h[j] / at / variance;
+                for (size_t k = 0; k < COLUMNS; k++) {
+                    law->normal[j][k] += h[j] * h[k] / (at * at) / variance;
+                }
+            }
+        }
+        take_best(law, allowed);
+    }
+    for (size_t i = 0; i < n_sizes; i++) {
+        squares += pow(residual_of(law, &sizes[i]), 2) / variance_of(&sizes[i], noise);
+    }
+    return squares;
+}
+
+/* The mean over all faces that fit about as well, by Akaike's weights: a further term must make the
+ * squares less by 2. */
+static void take_mean(struct scaling_law *law, double inflation)
+{
+    double sum = 0, mean[COLUMNS] = {0};
+    for (unsigned face = 1; face <= ALL_TERMS; face++) {
+        double c[COLUMNS];
+        if (!is_face(law, face, ALL_TERMS) || !solve(law, face, law->right, c) || !is_possible(c)) {
+            continue;
+        }
+        const double more = squares_at(law, c) - law->least;
+        const double weight = exp(-more / inflation / 2 - __builtin_popcount(face));
+        sum += more > law->allowed ? 0 : weight;
+        for (size_t i = 0; i < COLUMNS && more <= law->allowed; i++) {
+            mean[i] += weight * c[i];
+        }
+    }
+    for (size_t i = 0; i < COLUMNS; i++) {
+        law->c[i] = mean[i] / sum;
+    }
+}
+
+static struct scaling_law law_of(const struct scaling_size *sizes, size_t n_sizes)
+{
+    struct scaling_law law = {.state = SCALING_FEW_SIZES,
+                              .n_sizes = n_sizes,
+                              .least_each = INFINITY,
+                              .is_strong = true,
+                              .max_terms = n_sizes - 1};
+    for (size_t i = 0; i < n_sizes; i++) {
+        law.smallest = sizes[0];
+        law.largest = sizes[i];
+        law.least_each = fmin(law.least_each, sizes[i].batch / sizes[i].n);
+        law.most_each = fmax(law.most_each, sizes[i].batch / sizes[i].n);
+        law.is_strong = law.is_strong && sizes[i].batch == sizes[0].batch;
+    }
+    law.is_weak = law.most_each < SCALING_SAME_BATCH * law.least_each;
+    return law;
+}
+
+struct scaling_law scaling_fit(const struct scaling_size *sizes, size_t n_sizes)
+{
+    struct scaling_law law = law_of(sizes, n_sizes), steeper = law;
+    double pure = 0, df = 0, variance = 0;
+    if (n_sizes < SCALING_MIN_SIZES) {
+        return law;
+    }
+    for (size_t i = 0; i < n_sizes; i++) {
+        pure += sizes[i].logs.variance * (sizes[i].logs.df + 1) * sizes[i].logs.df;
+        df += sizes[i].logs.df;
+    }
+    for (size_t i = 0; i < n_sizes; i++) {
+        variance += variance_of(&sizes[i], pure / df) / (double)n_sizes;
+    }
+    const double squares = minimise(&law, sizes, n_sizes, pure / df, ALL_TERMS);
+    const double less = minimise(&steeper, sizes, n_sizes, pure / df, ALL_TERMS | SQUARE);
+    if (steeper.c[SCALING_TERMS] > 0 &&
+        student_two_sided(sqrt(fmax(0, squares - less)), df) <= SUPERLINEAR_ALPHA) {
+        memcpy(law.steeper, steeper.c, sizeof(law.steeper));
+    }
+    /* Sizes that lie further from the law than their variances say show how far sizes do. */
+    const double left = (double)(n_sizes - law.n_terms);
+    const double inflation = fmax(1, squares / left);
+    const double t = student_quantile(inflation > 1 ? left : df, ALPHA);
+    law.allowed = t * t * inflation;
+    law.size_deviation = t * sqrt(inflation * variance);
+    take_mean(&law, inflation);
+    struct scaling_range unused;
+    law.state = scaling_predict(&law, BELIEVED * law.largest.n,
+                                (law.is_strong ? 1 : BELIEVED) * law.largest.batch, &unused);
+    return law;
+}
+
+/* ---- what it says ---- */
+
+/* A sum of coefficients, and its ends where the squares exceed the least ones by what is
+ * allowed. */
+static struct scaling_range range_of(const struct scaling_law *law, const double h[COLUMNS])
+{
+    const double value = dot(law->c, h);
+    struct scaling_range x = {value, value, value};
+    for (unsigned face = 1; face <= ALL_TERMS; face++) {
+        double c[COLUMNS], step[COLUMNS];
+        if (!is_face(law, face, ALL_TERMS) || !solve(law, face, law->right, c) ||
+            !solve(law, face, h, step)) {
+            continue;
+        }
+        const double spare = law->allowed + law->least - squares_at(law, c);
+        const double length = dot(h, step) > 0 ? sqrt(fmax(0, spare) / dot(h, step)) : 0;
+        for (int sign = -1; sign <= 1 && spare >= 0; sign += 2) {
+            double end[COLUMNS];
+            for (size_t i = 0; i < COLUMNS; i++) {
+                end[i] = c[i] + sign * length * step[i];
+            }
+            if (is_possible(end)) {
+                x.low = fmin(x.low, dot(end, h));
+                x.high = fmax(x.high, dot(end, h));
             }
         }
     }
-    if (!invert(normal, n, w->inverse)) {
-        return false;
-    }
-    for (size_t j = 0; j < MAX; j++) {
-        ret_step[j] = j < n ? dot(w->inverse[j], right) : 0;
-    }
-    return true;
+    return x;
 }
 
-/* How far the step moves ln of the model, at most. */
-static double length_of(const struct work *w, const double step[MAX])
+struct scaling_range scaling_part(const struct scaling_law *law, enum scaling_term term, double n,
+                                  double batch)
 {
-    double longest = 0;
-    for (size_t i = 0; i < w->n_sizes; i++) {
-        const struct scaling_size *s = &w->sizes[i];
-        const double moved = model_at(w, step, s) / model_at(w, w->fit->c, s);
-        longest = fmax(longest, fabs(moved));
-    }
-    return longest;
+    double h[COLUMNS], part[COLUMNS] = {0};
+    basis_of(law, n, batch, h);
+    part[term] = h[term];
+    return range_of(law, part);
 }
 
-/* Linear least squares; where they lead out of what the model can be, a constant. */
-static bool find_start(struct work *w)
+enum scaling_state scaling_predict(const struct scaling_law *law, double n, double batch,
+                                   struct scaling_range *ret)
 {
-    if (!find_step(w, true, w->fit->c)) {
-        return false;
+    double h[COLUMNS];
+    if (law->n_sizes < SCALING_MIN_SIZES) {
+        return SCALING_FEW_SIZES;
     }
-    w->squares = squares_at(w, w->fit->c);
-    if (isinf(w->squares)) {
-        w->fit->c[0] = exp(observed(&w->sizes[0]));
-        w->fit->c[1] = w->fit->c[2] = 0;
-        w->squares = squares_at(w, w->fit->c);
-    }
-    return isfinite(w->squares);
+    basis_of(law, n, batch, h);
+    const struct scaling_range t = range_of(law, h);
+    const double less = hypot(log(t.high / t.value), law->size_deviation);
+    const double more = hypot(log(t.value / t.low), law->size_deviation);
+    *ret = (struct scaling_range){batch / t.value, batch / t.value * exp(-less),
+                                  batch / t.value * exp(more)};
+    const bool is_unsure = ret->high > SCALING_MAX_RANGE * ret->low;
+    const double steep = batch / dot(law->steeper, h); /* infinite: there is no such term */
+    return steep < (is_unsure ? ret->value : ret->low) ? SCALING_SUPERLINEAR
+           : is_unsure                                 ? SCALING_UNSURE
+                                                       : SCALING_FITTED;
 }
 
-/* Goes as far along the step as makes the squares less. False: no way at all. */
-static bool walk(struct work *w, const double step[MAX])
+/* Where N^2 dT / dN becomes positive, which only rises with N; `end` of its range: -1 low, 0 value,
+ * 1 high. */
+static double turning_point(const struct scaling_law *law, int end)
 {
-    double share = 1;
-    for (int i = 0; i < MAX_HALVINGS; i++, share /= 2) {
-        double c[MAX];
-        for (size_t j = 0; j < MAX; j++) {
-            c[j] = w->fit->c[j] + share * step[j];
-        }
-        const double squares = squares_at(w, c);
-        if (squares < w->squares) {
-            w->squares = squares;
-            memcpy(w->fit->c, c, sizeof(c));
-            return true;
-        }
+    double low = 1, high = MOST_WORKERS;
+    while (high - low > SMALL_STEP * high) {
+        const double n = sqrt(low * high);
+        const struct scaling_range slope =
+            range_of(law, (double[COLUMNS]){-law->largest.batch, 0, n / log(2), n * n, 0});
+        const double x = end < 0 ? slope.low : end > 0 ? slope.high : slope.value;
+        *(x > 0 ? &high : &low) = n;
     }
-    return false;
+    return high < MOST_WORKERS ? high : INFINITY;
 }
 
-static bool minimise(struct work *w)
+/* The steeper the slope, the earlier it turns. */
+struct scaling_range scaling_peak(const struct scaling_law *law)
 {
-    if (!find_start(w)) {
-        return false;
-    }
-    for (int round = 0; round < MAX_ROUNDS; round++) {
-        double step[MAX];
-        if (!find_step(w, false, step)) {
-            return false;
-        }
-        const double length = length_of(w, step);
-        if (length < SMALL_STEP) {
-            return true;
-        }
-        if (!walk(w, step)) { /* rounding alone keeps it from going on */
-            return length < sqrt(SMALL_STEP);
-        }
-    }
-    return false;
-}
-
-/* ---- intervals ---- */
-
-static double covariance_of(const struct scaling_fit *f, const double a[MAX], const double b[MAX])
-{
-    double sum = 0;
-    for (size_t i = 0; i < MAX; i++) {
-        sum += a[i] * dot(f->covariance[i], b);
-    }
-    return sum;
-}
-
-/* Where u c / w c may lie: the roots of (u - x w)^2 = t^2 var(u - x w) in x. Without ends where w
- * is not shown to differ from 0. */
-struct fieller {
-    double value, a, b, c; /* a x^2 - 2 b x + c <= 0 */
-};
-
-static struct fieller fieller_of(const struct scaling_fit *f, const double u[MAX],
-                                 const double w[MAX])
-{
-    const double t = student_quantile(f->df, ALPHA), t2 = t * t;
-    const double top = dot(u, f->c), bottom = dot(w, f->c);
-    return (struct fieller){
-        .value = top / bottom,
-        .a = bottom * bottom - t2 * covariance_of(f, w, w),
-        .b = top * bottom - t2 * covariance_of(f, u, w),
-        .c = top * top - t2 * covariance_of(f, u, u),
-    };
-}
-
-static struct scaling_range range_of(const struct fieller *x)
-{
-    if (!isfinite(x->value)) {
-        return NO_RANGE;
-    }
-    if (!(x->a > 0)) {
-        return (struct scaling_range){x->value, -INFINITY, INFINITY};
-    }
-    const double root = sqrt(fmax(0, x->b * x->b - x->a * x->c));
-    return (struct scaling_range){
-        .value = x->value,
-        .low = fmin(x->value, (x->b - root) / x->a), /* rounding must not push the value out */
-        .high = fmax(x->value, (x->b + root) / x->a),
-    };
-}
-
-static struct scaling_range ratio_range(const struct scaling_fit *f, const double u[MAX],
-                                        const double w[MAX])
-{
-    const struct fieller x = fieller_of(f, u, w);
-    return range_of(&x);
-}
-
-/* What one trainer makes alone: 1 / c0. */
-static struct scaling_range alone_of(const struct scaling_fit *f)
-{
-    static const double one[MAX] = {1, 0, 0};
-    if (!(f->c[0] > 0)) {
-        return NO_RANGE;
-    }
-    const double deviation = sqrt(covariance_of(f, one, one)) / f->c[0];
-    const double half = student_quantile(f->df, ALPHA) * deviation;
-    return (struct scaling_range){
-        .value = exp(-log(f->c[0])),
-        .low = exp(-log(f->c[0]) - half),
-        .high = exp(-log(f->c[0]) + half),
-    };
-}
-
-static void name_parameters(struct scaling_fit *f)
-{
-    static const double alone[MAX] = {1, 0, 0}, first[MAX] = {0, 1, 0}, second[MAX] = {0, 0, 1};
-    f->parameters[0] = (struct scaling_parameter){"alone", alone_of(f)};
-    f->parameters[1] = (struct scaling_parameter){"contention", ratio_range(f, first, alone)};
-    f->parameters[2] = (struct scaling_parameter){"coherency", ratio_range(f, second, alone)};
-}
-
-/* P of such squares about the model, or more, if it holds. */
-static double misfit_of(const struct work *w, double pure, double pure_df)
-{
-    const double df = w->fit->misfit_df;
-    if (df < 1) {
-        return NAN;
-    }
-    if (w->squares < ROUNDING) {
-        return 1;
-    }
-    if (pure < ROUNDING) { /* trials that are all equal */
-        return 0;
-    }
-    const double f = w->squares / df / (pure / pure_df);
-    return student_incomplete_beta(pure_df / 2, df / 2, pure_df / (pure_df + df * f));
-}
-
-static void finish(struct work *w)
-{
-    struct scaling_fit *f = w->fit;
-    double pure = 0, pure_df = 0;
-    for (size_t i = 0; i < w->n_sizes; i++) {
-        const struct contrast *logs = &w->sizes[i].logs;
-        pure += logs->variance * trials_of(&w->sizes[i]) * logs->df;
-        pure_df += logs->df;
-    }
-    f->df = pure_df + (double)w->n_sizes - (double)f->n_coefficients;
-    const double variance = (pure + w->squares) / f->df;
-    for (size_t i = 0; i < f->n_coefficients; i++) {
-        for (size_t j = 0; j < f->n_coefficients; j++) {
-            f->covariance[i][j] = variance * w->inverse[i][j];
-        }
-    }
-    f->deviation = sqrt(variance);
-    f->misfit_df = (double)w->n_sizes - (double)f->n_coefficients;
-    f->misfit = fmax(w->squares / f->misfit_df, variance);
-    f->trials = (pure_df + (double)w->n_sizes) / (double)w->n_sizes;
-    f->misfit_p = misfit_of(w, pure, pure_df);
-    if (f->model == SCALING_USL) {
-        name_parameters(f);
-    }
-}
-
-struct scaling_fit scaling_fit_model(enum scaling_model model, const struct scaling_size *sizes,
-                                     size_t n_sizes)
-{
-    struct scaling_fit f = {.model = model, .n_coefficients = model == SCALING_USL ? 3 : 2};
-    if (n_sizes < SCALING_MIN_SIZES) {
-        f.gap = SCALING_FEW_SIZES;
-        return f;
-    }
-    struct work w = {.sizes = sizes, .n_sizes = n_sizes, .fit = &f};
-    /* One trainer alone has no time, or less: nothing can be said as a share of it. */
-    if (!minimise(&w) || !(f.c[0] > 0)) {
-        f.gap = SCALING_NO_MINIMUM;
-        return f;
-    }
-    finish(&w);
-    return f;
-}
-
-bool scaling_fit_holds(const struct scaling_fit *f)
-{
-    return f->gap == SCALING_FITTED && !(f->misfit_p <= SCALING_MISFIT_ALPHA);
-}
-
-struct scaling_range scaling_predict(const struct scaling_fit *f, double n, double load)
-{
-    double h[MAX];
-    basis_of(f->model, n, load, h);
-    const double share = dot(f->c, h); /* of n / X */
-    if (f->gap != SCALING_FITTED || !(share > 0) || !(f->misfit_df > 0)) {
-        return NO_RANGE;
-    }
-    const double of_fit = covariance_of(f, h, h) / (share * share); /* of trials alone */
-    const double scale = f->deviation > 0 ? f->misfit / (f->deviation * f->deviation) : 0;
-    const double deviation = sqrt(scale * of_fit + f->misfit / f->trials);
-    const double factor = exp(student_quantile(f->misfit_df, ALPHA) * deviation);
-    return (struct scaling_range){n / share, n / share / factor, n / share * factor};
-}
-
-/* ---- what the USL says ---- */
-
-/* X is highest where c0 - c1 = c2 N^2, so the interval is that of a ratio of sums of coefficients,
- * of N^2. Where c2 is not shown to be above 0 it has a low end at most. */
-struct scaling_peak scaling_find_peak(const struct scaling_fit *usl, double largest_n)
-{
-    static const double less[MAX] = {1, -1, 0}, second[MAX] = {0, 0, 1};
-    const struct fieller x = fieller_of(usl, less, second);
-    const double root = sqrt(fmax(0, x.b * x.b - x.a * x.c));
-    double low = 0, high = INFINITY; /* of N^2 */
-    if (x.a > 0) {
-        low = (x.b - root) / x.a;
-        high = (x.b + root) / x.a;
-    } else if (x.c > 0 && x.a < 0) {
-        low = (x.b - root) / x.a; /* the other root is negative */
-    }
-    struct scaling_peak peak = {.limit = BELIEVED * largest_n};
-    if (usl->c[2] > 0) {
-        peak.at.value = fmax(1, sqrt(fmax(0, x.value)));
-        peak.at.low = fmax(1, sqrt(fmax(0, low)));
-        peak.at.high = fmax(1, sqrt(fmax(0, high)));
-    } else { /* the further, the more; a significant c2 below 0 leaves no peak at all */
-        peak.at = (struct scaling_range){INFINITY, INFINITY, INFINITY};
-        peak.at.low = x.a > 0 ? INFINITY : fmax(1, sqrt(fmax(0, low)));
-    }
-    peak.at.low = fmin(peak.at.low, peak.at.value);
-    peak.at.high = fmax(peak.at.high, peak.at.value);
-    peak.is_within = peak.at.value <= peak.limit;
-    return peak;
+    return (struct scaling_range){turning_point(law, 0), turning_point(law, 1),
+                                  turning_point(law, -1)};
 }

@@ -1,9 +1,12 @@
-/* Models of how throughput grows with the number of trainers, fitted to the trials of one curve
- * (docs/contracts/result.md, "Curves"). Pure; called by curves.c.
+/* The law by which the time of a step grows with the number of workers N, fitted to the trials of
+ * one curve (docs/contracts/result.md, "Curves"). Pure; called by curves.c and forecast.c.
  *
- * Each model is linear in its coefficients c: of the time that a trainer needs for a sample,
- * N / X. The noise of X is a factor, so what is minimised are squares of logarithms. Intervals of
- * ratios of coefficients are Fieller's; they may have no end. */
+ *     T = c0 B / N + c1 + c2 log2 N + c3 N        no coefficient below 0
+ *
+ * Computation of a batch of B samples, what any step takes, an exchange in a tree, and what every
+ * worker adds: the four terms of Ernest (Venkataraman et al., NSDI 2016). Where each worker has as
+ * many samples at all sizes, c1 is a part of computation: then its term is 1 - 1/N, which begins
+ * with the second worker, as a ring does. */
 #pragma once
 
 #include <stdbool.h>
@@ -11,71 +14,64 @@
 
 #include "stats/significance.h"
 
-enum scaling_model {
-    SCALING_USL,  /* N / X = c0 + c1 (N - 1) + c2 N (N - 1) */
-    SCALING_LOAD, /* N / X = c0 + c1 load */
+enum scaling_term {
+    SCALING_COMPUTATION,
+    SCALING_CONSTANT,
+    SCALING_LOGARITHM,
+    SCALING_LINEAR,
+    SCALING_TERMS,
 };
 
-/* All trials with one number of trainers. */
+/* All trials with one number of workers. */
 struct scaling_size {
-    double n;             /* trainers */
-    double load;          /* SCALING_LOAD alone reads it; the caller defines its meaning */
-    struct contrast logs; /* mean of ln X over the trials; df: trials - 1 */
+    double n;             /* workers */
+    double batch;         /* samples of all of them in a step */
+    struct contrast logs; /* mean of ln of the throughput over the trials; df: trials - 1 */
 };
 
 /* 95%. */
 struct scaling_range {
-    double value, low, high; /* low may be -infinity, high infinity; value NaN: not known */
+    double value, low, high; /* high may be infinity */
 };
 
-enum scaling_gap {
+enum scaling_state {
     SCALING_FITTED,
-    SCALING_FEW_SIZES, /* fewer than 3 numbers of trainers have enough trials */
-    /* no coefficients make the squares least, or one trainer alone had no time */
-    SCALING_NO_MINIMUM,
+    SCALING_FEW_SIZES,   /* fewer than 3 sizes; no law is set */
+    SCALING_SUPERLINEAR, /* a term of N^2 improves the fit, and leads out of the interval */
+    SCALING_UNSURE,      /* the high end of the interval is more than 3 times the low one */
 };
-extern const char *const scaling_gap_names[]; /* "Fitted", "FewSizes", ... */
+extern const char *const scaling_state_names[]; /* "Fitted", "FewSizes", ... */
 #define SCALING_MIN_SIZES 3
+#define SCALING_MAX_RANGE 3
+/* Sizes whose workers have batches within this factor do not show what a batch costs. */
+#define SCALING_SAME_BATCH 1.26
 
-#define SCALING_MAX_COEFFICIENTS 3
-struct scaling_parameter {
-    const char *name; /* in JSON and tables; static */
-    struct scaling_range range;
+#define SCALING_COLUMNS (SCALING_TERMS + 1) /* the last: N^2, of the test for SUPERLINEAR */
+struct scaling_law {
+    enum scaling_state state; /* at twice the largest size, with the batch that follows */
+    size_t n_sizes;
+    struct scaling_size smallest, largest; /* where there is a size */
+    double least_each, most_each;          /* samples of a worker */
+    bool is_weak;                          /* these hardly differ: the constant term is 1 - 1/N */
+    bool is_strong;                        /* all sizes have one batch, which their workers share */
+    double c[SCALING_COLUMNS]; /* seconds, if throughput is in samples of the batch a second */
+    /* For scaling.c alone: least squares of relative errors, (c - x)' normal (c - x), and by how
+     * much coefficients may exceed the least sum. */
+    size_t n_terms, max_terms;
+    double normal[SCALING_COLUMNS][SCALING_COLUMNS], right[SCALING_COLUMNS], least, allowed;
+    double size_deviation;           /* 95%, of ln of the time of a further size from the law */
+    double steeper[SCALING_COLUMNS]; /* with a term of N^2; all 0: it is not better */
 };
-struct scaling_fit {
-    enum scaling_model model;
-    enum scaling_gap gap; /* what follows is set only where this is SCALING_FITTED */
-    size_t n_coefficients;
-    double c[SCALING_MAX_COEFFICIENTS];
-    double covariance[SCALING_MAX_COEFFICIENTS][SCALING_MAX_COEFFICIENTS];
-    double df;        /* trials less coefficients */
-    double deviation; /* of ln X from the model, one standard deviation */
-    /* variance of ln X of a trial about the model: as the sizes show it, at least `deviation`'s */
-    double misfit, misfit_df;
-    double trials;   /* of a size, mean */
-    double misfit_p; /* of "the model holds", by the F test of lack of fit; NaN: as many sizes as
-                         coefficients, so nothing is left over to test it */
-    struct scaling_parameter parameters[SCALING_MAX_COEFFICIENTS]; /* only of SCALING_USL */
-};
-#define SCALING_MISFIT_ALPHA 0.01
-
 /* `sizes` by rising n, each n once, each with df > 0. */
-struct scaling_fit scaling_fit_model(enum scaling_model model, const struct scaling_size *sizes,
-                                     size_t n_sizes);
-/* Is it fitted, and do the trials not contradict it? */
-bool scaling_fit_holds(const struct scaling_fit *f);
-/* Throughput of n trainers with this load, and its 95% interval: how far sizes lie from the model
- * decides, not how far trials lie from each other. Value NaN: the fit has as many sizes as
- * coefficients, or no throughput there. */
-struct scaling_range scaling_predict(const struct scaling_fit *f, double n, double load);
-
-/* ---- what the fitted USL says ---- */
-
-/* The number of trainers with the highest throughput. */
-struct scaling_peak {
-    bool is_within; /* it is at `limit` at most */
-    struct scaling_range
-        at;       /* value: infinity where throughput only rises; low, high: at least 1 */
-    double limit; /* twice the largest n measured: as far as a model is believed */
-};
-struct scaling_peak scaling_find_peak(const struct scaling_fit *usl, double largest_n);
+struct scaling_law scaling_fit(const struct scaling_size *sizes, size_t n_sizes);
+/* The time of a step, and how much of it one term takes. Not of FEW_SIZES. */
+double scaling_time(const struct scaling_law *law, double n, double batch);
+struct scaling_range scaling_part(const struct scaling_law *law, enum scaling_term term, double n,
+                                  double batch);
+/* Throughput and its interval: of all combinations of terms that the trials do not contradict, and
+ * of how far sizes lie from a law. *ret is set if the state is not FEW_SIZES. */
+enum scaling_state scaling_predict(const struct scaling_law *law, double n, double batch,
+                                   struct scaling_range *ret);
+/* The number of workers with the highest throughput of a batch that is divided by all of them;
+ * infinity: it only rises. At least 1. Not of FEW_SIZES. */
+struct scaling_range scaling_peak(const struct scaling_law *law);

@@ -2,6 +2,7 @@
 """benchctl import --mlperf: a round of MLPerf Training becomes a run for each series, and what does not count is said."""
 import json
 import math
+import re
 
 import cli
 
@@ -90,7 +91,7 @@ class Mlperf(cli.CliCase):
                 x = batch / (.1 * batch / n + .05 * math.log2(n))
                 f = row["throughput"]
                 self.assertEqual((row["workers"], row["batch"], f["unit"]), (n, batch, "sequences/s"))
-                self.assertAlmostEqual(f["value"] / x, 1, delta=1e-3)
+                self.assertAlmostEqual(f["value"] / x, 1, delta=1e-3 if n == 64 else .04)  # a term of N is not excluded
                 self.assertLess(f["low"], x)
                 self.assertGreater(f["high"], x)
                 self.assertAlmostEqual(row["straightLine"], n / 8 * 64 / (.8 + .15), delta=1)
@@ -103,7 +104,19 @@ class Mlperf(cli.CliCase):
             row, = json.loads(self.predict("--at", "64", "--batch", str(batch), "-o", "json").stdout)["predictions"][1:]
             reason = f"a batch of {batch} is {batch / 64:.3g} a worker, and 2 to 8 were measured"
             self.assertEqual(row["reason"], None if batch in (102, 645) else reason)
+        law = document["laws"][0]
+        self.assertEqual((law["state"], law["size"]), ("Fitted", 64))
+        self.assertEqual([t["of"] for t in law["terms"]], ["B / N", "1", "log2 N", "N"])
+        self.assertAlmostEqual(sum(t["share"] for t in law["terms"]), 1)
+        self.assertAlmostEqual(sum(t["seconds"]["value"] for t in law["terms"]), .1 * 2 + .05 * 6, delta=2e-3)
+        self.assertEqual([r["size"] for r in law["residuals"]], [8, 16, 32, 64])
+        self.assertLess(max(abs(r["ratio"]) for r in law["residuals"]), 3e-3)
+        self.assertIn("network, software and parallelism stay as they were", document["assumptions"]["text"])
         text = self.predict("--at", "128,257").stdout
+        by_curve = self.ctl("results", "latest", "--by", "curve", "--store", self.store).stdout
+        formula = re.search(r"a step of N devices takes .*? N\b(?= *[;.])", " ".join(text.split()))[0]
+        self.assertIn(formula, " ".join(by_curve.split()))
+        self.assertIn("Assumed: the terms of the law go on as the sizes of this run show them", text)
         self.assertRegex(text, r"(?m)^ +64 +128 +2[\d.]+ .* [+-]0\.\d%$")
         self.assertIn("257 workers: not predicted, since it must be", text)
         for words, wanted in ((("--at", "x"), "--at 'x': expected a whole number from 1 to 1000000"),
@@ -116,7 +129,7 @@ class Mlperf(cli.CliCase):
             self.entry("Acme", f"{nodes}xA", nodes, [log()] * 3)
         self.load()
         row = json.loads(self.predict("-o", "json").stdout)["predictions"][0]
-        self.assertEqual(row["reason"], "it takes 3 sizes with three trials and a known batch, and the run has 1 without this one")
+        self.assertEqual(row["reason"], "it takes 3 sizes with three trials and a known batch that samples/s counts, and the run has 1 without this one")
         words = []
         for trainers in (1, 2, 4, 8):
             for trial in range(3):
@@ -141,11 +154,23 @@ class Mlperf(cli.CliCase):
         done = self.ctl("import", "--rules", "rule.yaml", "--batch", str(batch), "--store", self.store, *words)
         return json.loads(self.predict("--at", str(2 ** len(rates)), "-o", "json", run=done.stdout.split()[0]).stdout)["predictions"][-1]
 
+    def test_a_batch_that_is_shared(self):
+        """64 samples on 1, 2, 4, 8 devices: a step of 6.4 / N + .2 s, and with 16 as with fewer."""
+        for n in (1, 2, 4, 8):
+            self.entry("Acme", f"{n}xA", n, [log(batch=64, step_s=(6.4 / n + .2) * x, n=20) for x in (.998, 1, 1.002)], per_node="1")
+        self.load()
+        row = json.loads(self.predict("--at", "16", "-o", "json").stdout)["predictions"][-1]
+        f, x = row["throughput"], 64 / (6.4 / 16 + .2)
+        self.assertEqual((row["workers"], row["batch"]), (16, 64))
+        self.assertLess(f["low"], x)
+        self.assertGreater(f["high"], x)
+        self.assertAlmostEqual(f["value"] / x, 1, delta=.1)
+
     def test_figures_that_a_model_of_samples_does_not_have(self):
         for unit, rates, wanted in (
-                ("samples", (64, 142, 312, 702, 1552), "each worker did more the more of them there were, which no exchange explains"),
-                ("samples", (100, 20, 300, 1), "these sizes leave it open between "),
-                ("steps", (10, 8.3, 7.1, 6.2), "steps/s do not grow with a batch"),
+                ("samples", (64, 142, 312, 702, 1552), "these sizes leave it open between "),  # each does more the more there are
+                ("samples", (100, 20, 300, 1), "a step grows faster than the number of workers"),
+                ("steps", (10, 8.3, 7.1, 6.2), "it takes 3 sizes with three trials and a known batch that steps/s counts, and the run has 0"),
                 ("samples", (640, 1100, 1900, 3400), None)):
             with self.subTest(rates=rates):
                 row = self.import_job(unit, 64, *rates)

@@ -132,21 +132,22 @@ class Simulate(cli.CliCase):
             self.assertEqual(free["secondsAtLeast"]["serverLink"], seconds and free["secondsAtLeast"]["replicaLink"])
             self.assertAlmostEqual(free["secondsAtLeast"]["compute"], STEP_S)
         text = self.simulate("--layers", self.layers, "--link", "1mbit", extra=sweep).stdout
-        self.assertIn("links as the definition shapes them; links of 1mbit each way", " ".join(text.split()))
+        self.assertIn("links and their latency as the definition shapes them; links of 1mbit each way (--link)", " ".join(text.split()))
         self.assertRegex(text, r"(?m)^POINT +TRAINERS +PSERVERS +LINK +BATCH ")
 
     def test_what_is_unknown(self):
         """It limits nothing, and a line says how to give it."""
         text = self.words(pservers=(1,))
-        self.assertIn("Assumed: links unknown (--link RATE); latency 0 us; a server's CPU time unknown (--server-cost NS); step time unknown "
-                      "(--layers FILE or --step-time MS).", text)
+        self.assertIn("Assumed: links unknown (--link RATE); latency 0 us (default); a server's CPU time unknown (--server-cost NS); step time unknown "
+                      "(--layers FILE or --step-time MS); batch, threads and model of the definition; updates, headers, stragglers and shared "
+                      "cores cost nothing.", text)
         point = self.document(pservers=(1,))["points"][0]
         self.assertEqual(point["limit"], "-")
         self.assertEqual(set(point["atMost"].values()) | set(point["secondsAtLeast"].values()), {None})
         text = self.words("--layers", self.layers, "--link", "1gbit", "--server-cost", "0.5", pservers=(1,))
         self.assertNotIn("unknown (", text)
-        self.assertIn(f"latency 0 us; a server's CPU needs 0.5 ns for a byte; layers of {self.layers}, batch 2, 300 ms a step, measured on an "
-                      "unknown machine.", text)
+        self.assertIn(f"latency 0 us (default); a server's CPU needs 0.5 ns for a byte (--server-cost); layers of {self.layers}, batch 2, "
+                      "300 ms a step, measured on an unknown machine; batch, threads", text)
         text = self.words("--layers", self.layers, "--link", "1gbit", extra=ring((1, 2)))
         self.assertNotIn("server", text)
         text = self.words("--layers", self.layers, "--link", "1gbit", "--set", "threads=2", pservers=(1,))
@@ -157,7 +158,7 @@ class Simulate(cli.CliCase):
         systems = {"systems": [{"name": "ours", "profile": "none", "command": ["train"], "exchange": {"kind": "PServer"}}]}
         text = self.words("--layers", self.layers, "--link", "1gbit", extra=systems, pservers=(1,), trainers=(2,))
         self.assertIn("step time of other systems and numbers of threads unknown (--layers FILE or --step-time MS); bytes of other systems than "
-                      "benchworker unknown (--bytes N, if they exchange by PServer or AllReduce).", text)
+                      "benchworker unknown (--bytes N, if they exchange by PServer or AllReduce); batch", text)
         known = self.document("--step-time", 400, "--bytes", "1e9", "--link", "10gbit", extra=systems, pservers=(1,), trainers=(2,))["points"][0]
         self.assertEqual(known["secondsAtLeast"], {"step": 1.6, "compute": .4, "replicaLink": .8, "serverLink": 1.6, "serverCpu": None})
         reduce = ring((4,))

@@ -1,4 +1,4 @@
-/* The model of each curve, report/curves_sheet.c, and the sentences about them,
+/* The law of each curve, report/curves_sheet.c, and the sentences about them,
  * report/prose_scaling.c. */
 #include "tests/test.h"
 #include "report/prose.h"
@@ -66,49 +66,62 @@ TEST(what_is_said_of_a_curve)
 {
     static const double two[] = {100, 150}, peak[] = {100, 171.4, 248.4, 259.7, 177.8};
     static const double linear[] = {100, 200, 400, 800, 1600}, odd[] = {100, 100, 400, 100, 400};
+    /* 16 samples take 160 ms, and 8 ms for each trainer */
+    static const double growing[] = {95.238, 181.82, 333.33, 571.43, 888.89};
     assert_says(two, 2, 0.01, 3,
-                "2 trainers: 1.500x (75.0%; 95%: 73.3..76.7%); no model: 2 numbers of trainers, 3 "
+                "2 trainers: 1.500x (75.0%; 95%: 73.3..76.7%); no law: 2 numbers of trainers, 3 "
                 "are needed");
     assert_says(two, 2, 0.01, 1,
-                "2 trainers: 1.500x (75.0%); no model: 2 numbers of trainers, 3 are needed");
+                "2 trainers: 1.500x (75.0%); no law: 2 numbers of trainers, 3 are needed");
     assert_says(
         peak, 3, 0.01, 2,
-        "4 trainers: 2.484x (62.1%); no model: 0 of 3 numbers of trainers have 3 trials, 3 are "
+        "4 trainers: 2.484x (62.1%); no law: 0 of 3 numbers of trainers have 3 trials, 3 are "
         "needed");
     assert_says(peak, 5, 0.004, 3,
-                "16 trainers: 1.778x (11.1%; 95%: 11.0..11.2%); no model: the trials contradict "
-                "the USL (p 3.621e-07); biggest loss between 8 and 16 trainers: 65.8% of each "
+                "16 trainers: 1.778x (11.1%; 95%: 11.0..11.2%); no law: a step grows faster than "
+                "the number of trainers; biggest loss between 8 and 16 trainers: 65.8% of each "
                 "one's throughput (95%: 65.5..66.1%)");
-    assert_says(peak, 5, 0.08, 3,
-                "16 trainers: 1.778x (11.1%; 95%: 9.3..13.3%); most throughput with 6 trainers "
-                "(95%: 5..7); biggest loss between 8 and 16 trainers: 65.8% of each one's "
-                "throughput (95%: 58.9..71.5%)");
     assert_says(linear, 4, 0.004, 3,
-                "8 trainers: 8.000x (100.0%; 95%: 99.1..100.9%); no peak up to 16 trainers");
-    assert_says(linear, 4, 0.05, 3,
-                "8 trainers: 8.000x (100.0%; 95%: 89.3..112.0%); no peak up to 16 trainers, but a "
-                "peak at 13 or more is not excluded (95%)");
+                "8 trainers: 8.000x (100.0%; 95%: 99.1..100.9%); a step of N trainers takes 160.0 "
+                "ms");
     assert_says(odd, 5, 0.004, 3,
-                "16 trainers: 4.000x (25.0%; 95%: 24.8..25.2%); no model: the trials contradict "
-                "the USL (p 6.879e-23); biggest loss between 4 and 8 trainers: 87.5% of each one's "
-                "throughput (95%: 87.4..87.6%)");
-    assert_says(linear, 4, 0.4, 3,
-                "8 trainers: 8.000x (100.0%; 95%: 38.0..263.0%); no peak up to 16 trainers, but a "
-                "peak at 5 or more is not excluded (95%)");
+                "16 trainers: 4.000x (25.0%; 95%: 24.8..25.2%); no law: what twice as many "
+                "trainers give is open by a factor of more than 3; biggest loss between 4 and 8 "
+                "trainers: 87.5% of each one's throughput (95%: 87.4..87.6%)");
     assert_says(linear, 3, 0.4, 3,
-                "4 trainers: 4.000x (100.0%; 95%: 38.0..263.0%); no peak up to 8 trainers, but "
-                "that is not certain (95%)");
-    assert_says(peak, 3, 0.3, 3,
-                "4 trainers: 2.484x (62.1%; 95%: 30.7..125.6%); most throughput with 7 trainers "
-                "(95%: unknown)");
-    assert_says(peak, 4, 0.1, 3,
-                "8 trainers: 2.597x (32.5%; 95%: 25.9..40.8%); most throughput with 6 trainers "
-                "(95%: 4..18); biggest loss between 4 and 8 trainers: 47.7% of each one's "
-                "throughput (95%: 34.4..58.4%)");
-    assert_says(peak, 4, 0.002, 3,
-                "8 trainers: 2.597x (32.5%; 95%: 32.3..32.6%); no model: the trials contradict the "
-                "USL (p 0.0004105); biggest loss between 4 and 8 trainers: 47.7% of each one's "
-                "throughput (95%: 47.5..48.0%)");
+                "4 trainers: 4.000x (100.0%; 95%: 38.0..263.0%); no law: what twice as many "
+                "trainers give is open by a factor of more than 3");
+    assert_says(growing, 5, 0.004, 3,
+                "16 trainers: 9.333x (58.3%; 95%: 57.8..58.9%); a step of N trainers takes 160.0 "
+                "ms + 8.000 ms N; with any number of trainers throughput stays below 2000 "
+                "samples/s (95%: 1959..2114); biggest loss between 8 and 16 trainers: 22.2% of "
+                "each one's throughput (95%: 21.5..22.9%)");
+}
+
+/* All trainers share 64 samples: 16 / N + N / 2 + 1 units of 10 ms are least with 5.7 trainers. */
+TEST(the_peak_of_strong_scaling)
+{
+    static const double units[] = {17.5, 10, 7, 7};
+    _cleanup_(fixture_done) struct fixture f;
+    _cleanup_(layout_done) struct layout l;
+    _cleanup_(texts_done) struct texts lines = {0};
+    fixture_init(
+        &f, "{zip: {pservers: [1, 1, 1, 1], trainers: [1, 2, 4, 8], batch_size: [64, 32, 16, 8]}}",
+        "  baseline: {kind: Point, where: {trainers: 1}}\n  repeats: {min: 3}\n", 64);
+    for (uint32_t p = 0; p < 4; p++) {
+        for (uint32_t t = 0; t < 3; t++) {
+            fixture_throughput(&f, p, t, 64 / (0.01 * units[p]) * (1 + 0.001 * ((double)t - 1)));
+        }
+    }
+    fixture_build(&f, RUN_SUCCEEDED);
+    layout_init(&l, f.result);
+    prose_scaling_add(&lines, &l, true);
+    assert_string_equal(
+        lines.list.items[0],
+        "8 trainers: 914.3 samples/s (95%: 912.0..916.6); a step of N trainers takes 161.1 ms / N "
+        "+ 9.075 ms + 0.5574 ms log2 N + 4.889 ms N; most throughput with 6 trainers (95%: 5..6); "
+        "biggest loss between 4 and 8 trainers: 50.0% of each one's throughput (95%: "
+        "49.9..50.1%)");
 }
 
 TEST(curves_beyond_the_first_are_counted)
@@ -133,8 +146,8 @@ TEST(curves_beyond_the_first_are_counted)
     texts_done(&lines);
 }
 
-/* Two sizes need no reason why they have no model, but where the models are asked for. */
-TEST(two_sizes_have_no_model)
+/* Two sizes need no reason why they have no law, but where the laws are asked for. */
+TEST(two_sizes_have_no_law)
 {
     _cleanup_(fixture_done) struct fixture f;
     fixture_init(&f, "{grid: {pservers: [1], trainers: [1, 2]}}",
@@ -150,19 +163,18 @@ TEST(two_sizes_have_no_model)
     prose_scaling_add(&lines, &l, true);
     assert_int_equal(lines.list.len, 2);
     assert_string_equal(lines.list.items[0], "2 trainers: 1.000x (50.0%)");
-    assert_string_equal(
-        lines.list.items[1],
-        "2 trainers: 1.000x (50.0%); no model: 2 numbers of trainers, 3 are needed");
+    assert_string_equal(lines.list.items[1],
+                        "2 trainers: 1.000x (50.0%); no law: 2 numbers of trainers, 3 are needed");
     texts_done(&lines);
 }
 
-/* The legend says nothing without a model. */
+/* The legend says nothing without a law. */
 TEST(the_legend_is_that_of_the_table)
 {
-    static const double x[] = {100, 180, 240};
+    static const double x[] = {100, 190, 340};
     static const struct {
         int64_t repeats;
-        bool has_models;
+        bool has_laws;
     } rows[] = {{1, false}, {3, true}};
     for (size_t i = 0; i < 2; i++) {
         _cleanup_(fixture_done) struct fixture f;
@@ -172,7 +184,7 @@ TEST(the_legend_is_that_of_the_table)
         sheet_as(sheet_curves, f.result, &markdown, SHEET_MARKDOWN);
         const char *const forms[] = {buf_cstr(&text), buf_cstr(&markdown)};
         for (size_t k = 0; k < 2; k++) {
-            assert_int_equal(strstr(forms[k], "Model of N trainers") != NULL, rows[i].has_models);
+            assert_int_equal(strstr(forms[k], "Law of N trainers") != NULL, rows[i].has_laws);
         }
     }
 }

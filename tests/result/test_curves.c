@@ -20,10 +20,11 @@ static void measure(struct fixture *f, double (*speed)(const struct point *p))
     fixture_build(f, RUN_SUCCEEDED);
 }
 
-static double usl(const struct point *p)
+/* A step of 16 samples on each trainer takes 160 ms and 4 ms for each trainer. */
+static double linear(const struct point *p)
 {
     const double n = p->replicas[ROLE_TRAINER];
-    return 100 * n / (1 + 0.05 * (n - 1) + 0.01 * n * (n - 1));
+    return 16 * n / (0.16 + 0.004 * n);
 }
 
 TEST(a_curve_for_each_value_of_the_others)
@@ -31,7 +32,7 @@ TEST(a_curve_for_each_value_of_the_others)
     _cleanup_(fixture_done) struct fixture f;
     fixture_init(&f, "{grid: {pservers: [2, 1], trainers: [4, 1, 2], batch_size: [16]}}",
                  SINGLE_NODE, 64);
-    measure(&f, usl);
+    measure(&f, linear);
     const struct curves *c = &f.result->curves;
     assert_int_equal(c->names.len, 1);
     assert_string_equal(c->names.items[0], "pservers");
@@ -45,10 +46,15 @@ TEST(a_curve_for_each_value_of_the_others)
         }
         assert_null(curve->single); /* it has a point with one trainer */
         assert_int_equal(curve->n_sizes, 3);
-        assert_int_equal(curve->n_trusted, 3);
-        assert_true(scaling_fit_holds(&curve->usl));
-        assert_true(fabs(curve->peak.at.value - sqrt(95)) < 0.1);
-        assert_false(curve->peak.is_within); /* 9.7 is beyond twice 4 */
+        assert_int_equal(curve->sizes.len, 3);
+        assert_int_equal(curve->law.state, SCALING_FITTED);
+        assert_string_equal(curve_scaling(curve), "Weak");
+        assert_true(curve->is_timed);
+        assert_true(isnan(curve_peak(curve).value)); /* each trainer has its own batch */
+        const double step_s = scaling_time(&curve->law, 4, 64);
+        assert_true(fabs(step_s - 0.176) < 1e-3);
+        assert_true(fabs(curve_term(curve, SCALING_COMPUTATION).share - 0.16 / 0.176) < 0.01);
+        assert_true(fabs(curve_residual(curve, &curve->sizes.items[0])) < 2e-3);
         assert_int_equal(curve_widest(curve)->point->replicas[ROLE_TRAINER], 4);
     }
 }
@@ -59,14 +65,14 @@ TEST(zipped_parameters_belong_to_the_curve)
 {
     _cleanup_(fixture_done) struct fixture f;
     fixture_init(&f, "{zip: {pservers: [1, 2, 4], trainers: [2, 4, 8]}}", SINGLE_NODE, 64);
-    measure(&f, usl);
+    measure(&f, linear);
     const struct curves *c = &f.result->curves;
     assert_int_equal(c->names.len, 0);
     assert_int_equal(c->list.len, 1);
     assert_int_equal(c->list.items[0].points.len, 3);
     assert_non_null(c->list.items[0].single);
     assert_int_equal(c->list.items[0].n_sizes, 4);
-    assert_true(fabs(c->list.items[0].usl.parameters[0].range.value - 100) < 0.5);
+    assert_true(fabs(scaling_time(&c->list.items[0].law, 1, 16) - 0.164) < 1e-3);
 }
 
 /* Without another number of trainers nothing scales. */
@@ -74,7 +80,7 @@ TEST(no_curve_of_one_size)
 {
     struct fixture f;
     fixture_init(&f, "{grid: {pservers: [1, 2], trainers: [1]}}", SINGLE_NODE, 64);
-    measure(&f, usl);
+    measure(&f, linear);
     assert_int_equal(f.result->curves.list.len, 0);
     fixture_done(&f);
     fixture_init(&f, "{grid: {pservers: [1], trainers: [1, 2, 4]}}", SINGLE_NODE, 64);
@@ -97,8 +103,9 @@ TEST(a_size_without_an_interval_is_not_fitted)
     fixture_build(&f, RUN_PARTIALLY_FAILED);
     const struct curve *c = &f.result->curves.list.items[0];
     assert_int_equal(c->n_sizes, 3);
-    assert_int_equal(c->n_trusted, 2);
-    assert_int_equal(c->usl.gap, SCALING_FEW_SIZES);
+    assert_int_equal(c->sizes.len, 2);
+    assert_int_equal(c->law.state, SCALING_FEW_SIZES);
+    assert_true(isnan(curve_term(c, SCALING_LINEAR).share));
 }
 
 /* From 1 to 2 trainers each keeps 95%, from 2 to 4 80%, from 4 to 8 90%. */

@@ -13,7 +13,7 @@
 #include "stats/warmup_test.h"
 
 /* docs/numbers.md works examples by hand. Each figure is written here anew from what the code
- * computes, and must be on the page. The example of the USL is in test_scaling.c. */
+ * computes, and must be on the page. That of a law is in tests/report/test_curves.c. */
 static void on_the_page(const char *page, char *line_take)
 {
     _cleanup_(freep) char *line = line_take;
