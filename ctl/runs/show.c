@@ -100,10 +100,10 @@ enum exit_code show_comparison(const struct cli *cli, const struct comparison *c
     if (code != EXIT_OK) {
         return code;
     }
-    if (c->margin != MARGIN_NOT_ASKED) {
-        return c->margin == MARGIN_NOT_SLOWER ? EXIT_OK
-               : c->margin == MARGIN_SLOWER   ? EXIT_REGRESSION
-                                              : EXIT_INCONCLUSIVE;
+    if (c->whole_margin != MARGIN_NOT_ASKED) {
+        return c->whole_margin == MARGIN_NOT_SLOWER ? EXIT_OK
+               : c->whole_margin == MARGIN_SLOWER   ? EXIT_REGRESSION
+                                                    : EXIT_INCONCLUSIVE;
     }
     return c->change == CHANGE_SLOWER         ? EXIT_REGRESSION
            : c->change == CHANGE_INCONCLUSIVE ? EXIT_INCONCLUSIVE

@@ -17,7 +17,8 @@
 
 struct wanted {
     const char *axis, *base; /* NULL if not given */
-    double threshold_ratio, margin_ratio;
+    double threshold_ratio;
+    struct compare_margin margin;
     bool is_strict;
 };
 
@@ -38,6 +39,7 @@ static enum exit_code take_wanted(const struct cli *cli, struct wanted *ret)
         .axis = args_get(&cli->args, "axis", NULL),
         .base = args_get(&cli->args, "base", NULL),
         .threshold_ratio = COMPARE_THRESHOLD_RATIO,
+        .margin.is_default = margin == NULL,
         .is_strict = args_has(&cli->args, "strict"),
     };
     if (ret->axis != NULL && (ret->base != NULL || ret->is_strict)) {
@@ -46,14 +48,9 @@ static enum exit_code take_wanted(const struct cli *cli, struct wanted *ret)
                          "on purpose",
                          ret->base != NULL ? "base" : "strict");
     }
-    if (margin != NULL && ret->axis == NULL) {
-        return cli_error(EXIT_USAGE, "sweep both in one run and use RUN --axis NAME",
-                         "--margin needs --axis: the trials of two runs do not show how much two "
-                         "equal runs differ");
-    }
     enum exit_code code = take_share(cli, "threshold", &ret->threshold_ratio);
-    code = code == EXIT_OK ? take_share(cli, "margin", &ret->margin_ratio) : code;
-    return code != EXIT_OK || margin == NULL || ret->margin_ratio > 0
+    code = code == EXIT_OK ? take_share(cli, "margin", &ret->margin.ratio) : code;
+    return code != EXIT_OK || margin == NULL || ret->margin.ratio > 0
                ? code
                : cli_error(EXIT_USAGE, "for example --margin 2% or --margin 0.02",
                            "--margin '%s' must be above 0 and below 100%%", margin);
@@ -68,7 +65,7 @@ static enum exit_code compare_sides(const struct wanted *w, const struct loaded_
     const struct compare_axis_params params = {
         .axis = w->axis,
         .threshold_ratio = w->threshold_ratio,
-        .margin_ratio = w->margin_ratio,
+        .margin = w->margin,
     };
     return comparison_new_axis(run->result, &params, ret, &fix, &err) < 0
                ? cli_error(EXIT_USAGE, fix, "%s", err.msg)
@@ -109,6 +106,7 @@ static enum exit_code run_compare(struct cli *cli)
         code = compare_sides(&wanted, &runs[0], &comparison);
     } else if (code == EXIT_OK) {
         const struct compare_params params = {.threshold_ratio = wanted.threshold_ratio,
+                                              .margin = wanted.margin,
                                               .is_strict = wanted.is_strict};
         code = history_compare(b, runs, params, &comparison);
     }
@@ -124,8 +122,7 @@ static enum exit_code run_compare(struct cli *cli)
 
 static const struct arg_opt compare_opts[] = {
     {"axis", 0, "NAME", "Compare the two values of NAME inside one run: a sweep name, or system"},
-    {"margin", 0, "RATIO",
-     "With --axis: show that the second is not slower than RATIO, for example 2%"},
+    {"margin", 0, "RATIO", "Show that the candidate is not slower than RATIO, for example 2%"},
     {"threshold", 0, "RATIO", "Report smaller changes as unchanged; default: 2% or 0.02"},
     {"strict", 0, NULL, "Refuse runs with different machines, builds or workloads"},
 };
@@ -139,15 +136,15 @@ const struct verb verb_compare = {
                 "  benchctl compare 5hd2p 7k3fq --threshold 5% --strict\n"
                 "  benchctl compare 5hd2p --axis build --margin 2%\n"
                 "  benchctl compare 5hd2p 7k3fq --store sqlite:results.db -o markdown\n",
-    .details = "RUN_A is the base. RUN_B is slower or faster at a point if the change reaches\n"
-               "the threshold, two tests of the trials show it (a permutation test over all\n"
-               "points and Welch's t test of the point), and it exceeds the usual spread of\n"
-               "runs: that of three or more runs of RUN_A's definition, machine and build in the\n"
-               "same store or cluster. Without these a change is inconclusive, because two equal\n"
-               "runs differ by more than the trials of one run do.\n"
-               "The exit code is 6 if RUN_B is slower at any point, else 15 if a point of RUN_A\n"
-               "has no answer (inconclusive): it has too few trials, it was not measured, it is\n"
-               "missing in RUN_B, or only one of the tests shows a change. compare refuses\n"
+    .details = "RUN_A is the base. RUN_B is slower or faster if the change reaches the threshold\n"
+               "and exceeds the spread of the base's level: three or more runs in the same store\n"
+               "or cluster, of RUN_A's definition, machine and build, and as fast. Without these,\n"
+               "compare prints what the two runs measured, and the exit code is 15 and never 6,\n"
+               "because two equal runs differ by more than the trials of one run do. To see a\n"
+               "change at once, measure both in one run and use --axis, or gate --ab.\n"
+               "The exit code is 6 if RUN_B is slower at any point or over all, else 15 if a\n"
+               "point of RUN_A has no answer (inconclusive): it has too few trials, it was not\n"
+               "measured, or it is missing in RUN_B. compare refuses\n"
                "simulated runs, a rehearsal together with a run that is not one, runs that\n"
                "measured different numbers of trials at a time (run --parallel), and systems of\n"
                "one name that send numbers in different formats (exchange.wire): exit code 2.\n"
@@ -155,9 +152,9 @@ const struct verb verb_compare = {
                "--axis compares inside one run: the points with the first value of NAME are the\n"
                "base, those with the second the candidate. Trials of one round of repeats are\n"
                "paired, which cancels what the run has in common. If nothing differs, at most 1%\n"
-               "of comparisons report a change. With --margin 2% the exit code is 0 if every\n"
-               "point is shown to be less than 2% slower (95%), 6 if one is shown to be slower\n"
-               "than that, else 15.",
+               "of comparisons report a loss. With --margin 2% the exit code is 0 if every point\n"
+               "is shown to be less than 2% slower (95%), 6 if one is shown to be slower than\n"
+               "that, else 15.",
     VERB_OPTS(compare_opts),
     .formats = SHOW_FORMATS,
     .min_words = 1,
@@ -199,22 +196,22 @@ static enum exit_code check_thresholds(const struct wanted *w, const struct resu
     return EXIT_OK;
 }
 
-/* Compares with the newest kind of the earlier runs that may be a base. */
+/* Compares with the newest level of the earlier runs that may be a base. */
 static void compare_with_found(struct gate_input *in, const struct compare_params *params)
 {
     const char *fix;
     const size_t n = in->history.results.len;
-    _cleanup_(freep) const struct result **kind = xnew_array(const struct result *, n + 1);
+    _cleanup_(freep) const struct result **level = xnew_array(const struct result *, n + 1);
     struct compare_params with = *params;
-    with.n_history = gate_find_base(in->runs[1].result, in->history.results.items, n, params, kind);
-    with.history = kind;
+    with.n_history = gate_find_base(in->runs[1].result, in->history.results.items, n, level);
+    with.history = level;
     if (with.n_history == 0) {
         (void)err_set(&in->refusal, ENOENT,
                       "no base found: a base is %d or more earlier runs of one definition, machine "
                       "and build; run the base, or name one with --base RUN",
-                      GATE_MIN_RUNS);
+                      RUN_SPREAD_MIN_RUNS);
     } else {
-        (void)comparison_new(kind[with.n_history - 1], in->runs[1].result, &with, &in->comparison,
+        (void)comparison_new(level[with.n_history - 1], in->runs[1].result, &with, &in->comparison,
                              &fix, &in->refusal); /* a refusal is a check that did not pass */
     }
 }
@@ -223,8 +220,8 @@ static enum exit_code compare_with_base(struct backend *b, const struct wanted *
                                         struct gate_input *in)
 {
     const char *fix;
-    struct compare_params params = {.threshold_ratio = w->threshold_ratio,
-                                    .is_strict = w->is_strict};
+    struct compare_params params = {
+        .threshold_ratio = w->threshold_ratio, .margin = w->margin, .is_strict = w->is_strict};
     enum exit_code code = EXIT_OK;
     if (is_none(w)) {
         return EXIT_OK;
@@ -274,6 +271,7 @@ static enum exit_code run_gate(struct cli *cli)
     _cleanup_(backend_freep) struct backend *b = NULL;
     _cleanup_(input_done) struct gate_input in = {0};
     enum exit_code code = take_wanted(cli, &w);
+    w.margin.ratio = w.margin.is_default ? GATE_MARGIN_RATIO : w.margin.ratio;
     code = code == EXIT_OK ? backend_open(cli, &b) : code;
     if (code == EXIT_OK) {
         code = b->ops->load_figures(b, cli->args.words[0], NULL, &in.runs[1]);
@@ -287,8 +285,7 @@ static enum exit_code run_gate(struct cli *cli)
 static const struct arg_opt gate_opts[] = {
     {"base", 0, "RUN", "Compare with this run; \"none\" checks thresholds only"},
     {"axis", 0, "NAME", "Compare the two values of NAME inside the run: a sweep name, or system"},
-    {"margin", 0, "RATIO",
-     "With --axis: refuse unless it is shown to be less than RATIO slower, for example 2%"},
+    {"margin", 0, "RATIO", "Refuse unless it is shown to be less than RATIO slower; default: 5%"},
     {"threshold", 0, "RATIO", "Ignore changes smaller than this; default: 2% or 0.02"},
     {"strict", 0, NULL, "Refuse runs with different machines, builds or workloads"},
 };
@@ -301,19 +298,21 @@ const struct verb verb_gate = {
                 "  benchctl gate 7k3fq -o junit > gate.xml\n"
                 "  benchctl gate 7k3fq --base 5hd2p -o markdown\n"
                 "  benchctl gate 7k3fq --base none\n",
-    .details = "Gives one exit code for continuous integration, from the run, its thresholds and\n"
-               "its comparison with a base. An unknown result does not pass.\n"
-               "  0   every check passed\n"
-               "  1   a trial of any point has no result\n"
-               "  7   a threshold is missed, or could not be judged; or all are skipped, and\n"
-               "      there is no comparison\n"
-               "  6   slower than the base\n"
-               "  15  it is unknown whether it is slower: no base, too few trials, a point is\n"
-               "      missing\n"
-               "With --axis the base is in the run itself. Without --axis and --base, the base\n"
-               "is earlier runs of the benchmark in the same place: those of the newest\n"
-               "definition, machine and build that was measured three times and was not refused\n"
-               "itself.",
+    .details =
+        "Gives one exit code for continuous integration, from the run, its thresholds and\n"
+        "its comparison with a base. What is not shown does not pass.\n"
+        "  0   every check passed; each point is shown less than 5% slower (95%), or\n"
+        "      less than --margin\n"
+        "  1   a trial of any point has no result\n"
+        "  7   a threshold is missed, or could not be judged; or all are skipped, and\n"
+        "      there is no comparison\n"
+        "  6   shown to be slower than the base; of a given --margin, by more than that\n"
+        "  15  neither is shown: no base, too few trials, a machine that is too noisy (then\n"
+        "      it prints what this machine can show), a point that is missing\n"
+        "With --axis the base is in the run itself. Without --axis and --base, the base\n"
+        "is the newest level of earlier runs of the benchmark in the same place: three\n"
+        "or more of one definition, machine and build, as fast as each other, and not\n"
+        "slower than the level before.",
     VERB_OPTS(gate_opts),
     .formats = "text|markdown|junit|json",
     .min_words = 1,

@@ -21,191 +21,55 @@ void comparison_describe_side(const struct comparison *c, bool is_base, struct b
     }
 }
 
-/* ---- the tests ---- */
+/* ---- the trials of two runs ---- */
 
-/* The logs of a point's succeeded trials, in *values (owned). */
-static struct sample logs_of(const struct point_result *p, double **values)
-{
-    *values = xnew_array(double, p->n_succeeded);
-    size_t n = 0;
-    point_each_success (t, p) {
-        (*values)[n++] = log(t->throughput);
-    }
-    return (struct sample){*values, n};
-}
-
-/* Where a stop rule has chosen the number of trials, only its first stage may say how they vary. */
-static struct contrast mean_of(const struct point_result *p, const struct sample *logs)
+/* The logs of a point's succeeded trials. Where a stop rule has chosen the number of trials, only
+ * its first stage may say how they vary. */
+static struct contrast mean_of(const struct point_result *p)
 {
     const struct estimate *e = &p->throughput.estimate;
-    return e->logs.is_staged ? e->logs : significance_mean(logs);
+    if (e->logs.is_staged) {
+        return e->logs;
+    }
+    _cleanup_(freep) double *logs = xnew_array(double, p->n_succeeded);
+    size_t n = 0;
+    point_each_success (t, p) {
+        logs[n++] = log(t->throughput);
+    }
+    return significance_mean(&(struct sample){logs, n});
 }
 
-/* Welch's test of each point, the adjustment for their number, and the gate over all of them. Only
- * points with two trials on both sides take part: the others can never be flagged. */
-static void test_points(struct comparison *c)
+/* Welch's test of each point with two trials on both sides, and the adjustment for their number. It
+ * says how the runs differ, and nothing of how runs of one thing do. */
+static void test_trials(struct comparison *c)
 {
-    const size_t n = c->points.len;
-    _cleanup_(freep) struct stratum *strata = xnew_array(struct stratum, n);
-    _cleanup_(freep) double **values = xnew_array(double *, 2 * n);
-    _cleanup_(freep) double *p_values = xnew_array(double, n);
-    _cleanup_(freep) double *adjusted = xnew_array(double, n);
-    size_t tested = 0, used = 0;
+    _cleanup_(freep) double *p_values = xnew_array(double, c->points.len);
+    size_t tested = 0;
     vec_each (struct compared_point, p, &c->points) {
-        struct stratum s = {
-            .a = logs_of(p->base, &values[used]),
-            .b = logs_of(p->candidate, &values[used + 1]),
-        };
-        used += 2;
-        const struct contrast a = mean_of(p->base, &s.a), b = mean_of(p->candidate, &s.b);
+        const struct contrast a = mean_of(p->base), b = mean_of(p->candidate);
         p->welch = significance_welch_of(&a, &b);
         if (p->welch.known) {
-            p_values[tested] = p->welch.p;
-            strata[tested++] = s;
+            p_values[tested++] = p->welch.p;
         }
     }
-    significance_adjust(p_values, tested, adjusted);
+    significance_adjust(p_values, tested, p_values);
     tested = 0;
     vec_each (struct compared_point, p, &c->points) {
-        p->p_adjusted = p->welch.known ? adjusted[tested++] : NAN;
-    }
-    c->gate = significance_permute(strata, tested, COMPARE_SEED);
-    c->gate_rejects = c->gate.known && c->gate.p <= COMPARE_ALPHA;
-    for (size_t i = 0; i < used; i++) {
-        free(values[i]);
+        p->welch_p_adjusted = p->welch.known ? p_values[tested++] : NAN;
     }
 }
 
-/* ---- what they mean ---- */
-
-/* Medians and means of logs may disagree about the direction: then nothing is said. */
-static bool is_large_enough(const struct comparison *c, const struct compared_point *p)
+/* Of what decides: the level of the base if it is known, else the two runs. */
+static void take_ratios(struct comparison *c)
 {
-    const double a = p->base->throughput.estimate.value;
-    const double b = p->candidate->throughput.estimate.value;
-    return fmax(a, b) / fmin(a, b) >= 1 + c->threshold_ratio &&
-           (b > a ? p->welch.t > 0 : p->welch.t < 0);
-}
-
-/* No change of any size could be shown: not here, or not by the gate. */
-static bool is_blind(const struct comparison *c, const struct compared_point *p)
-{
-    return !p->welch.known || c->gate.p_least > COMPARE_ALPHA;
-}
-
-/* Both tests show a change of this point. */
-static bool is_named(const struct comparison *c, const struct compared_point *p)
-{
-    return compare_is_measured(p) && !is_blind(c, p) && c->gate_rejects &&
-           p->p_adjusted <= COMPARE_ALPHA && is_large_enough(c, p);
-}
-
-/* The trials of two runs show a change: is it one of what was compared, or do any two runs differ
- * so? Where this run of the base is unusual itself, both may point in opposite directions. Where
- * the machine was busier, that may be it. */
-static enum change ask_history(const struct comparison *c, const struct run_spread *between,
-                               double p_adjusted, const struct compared_busy *busy, double ratio)
-{
-    const enum change change = compare_history_judge(c, between, p_adjusted);
-    if (change != CHANGE_SLOWER && change != CHANGE_FASTER) {
-        return change;
-    }
-    const bool agrees = (ratio > 1) == (between->difference > 0);
-    return !agrees                                                    ? CHANGE_INCONCLUSIVE
-           : compare_busy_is_cause(busy, between, c->threshold_ratio) ? CHANGE_MACHINE_BUSY
-                                                                      : change;
-}
-
-/* What the gate rejects is explained where a point is named; else it is not. */
-static enum change judge(const struct comparison *c, const struct compared_point *p, bool any_named)
-{
-    if (!compare_is_measured(p)) {
-        return CHANGE_NOT_MEASURED;
-    }
-    if (is_blind(c, p)) {
-        return CHANGE_TOO_FEW;
-    }
-    const enum change asked =
-        ask_history(c, &p->between, p->between_p_adjusted, &p->busy, p->ratio.estimate.value);
-    if (is_named(c, p)) {
-        return asked;
-    }
-    const bool one_test_rejects = p->p_adjusted <= COMPARE_ALPHA || (c->gate_rejects && !any_named);
-    if (one_test_rejects && is_large_enough(c, p)) {
-        return asked == CHANGE_USUAL ? CHANGE_USUAL : CHANGE_INCONCLUSIVE;
-    }
-    return p->ratio.estimate.has_interval ? CHANGE_NONE : CHANGE_TOO_FEW;
-}
-
-enum change compare_judge_whole(const struct comparison *c)
-{
-    const size_t n_busy = c->counts[CHANGE_MACHINE_BUSY] + (c->whole_change == CHANGE_MACHINE_BUSY);
-    const size_t n_open = c->counts[CHANGE_INCONCLUSIVE] + c->counts[CHANGE_TOO_FEW] +
-                          c->counts[CHANGE_NOT_MEASURED] + c->counts[CHANGE_SPREAD_UNKNOWN] +
-                          n_busy + c->only_base.len + (c->whole_change == CHANGE_INCONCLUSIVE);
-    const bool is_slower = c->counts[CHANGE_SLOWER] > 0 || c->whole_change == CHANGE_SLOWER;
-    const bool is_faster = c->counts[CHANGE_FASTER] > 0 || c->whole_change == CHANGE_FASTER;
-    return is_slower    ? CHANGE_SLOWER
-           : n_open > 0 ? CHANGE_INCONCLUSIVE
-           : is_faster  ? CHANGE_FASTER
-                        : CHANGE_NONE;
-}
-
-/* With as many on both sides a change of this point alone would be shown. Where there are as many
- * already and the tests disagree, the change is about as large as what they can see: twice as many
- * see one that is smaller by sqrt(2). */
-static size_t repeats_of(const struct compared_point *p)
-{
-    const size_t n_a = p->base->n_succeeded, n_b = p->candidate->n_succeeded;
-    const size_t least = significance_values_needed(1, COMPARE_ALPHA);
-    return p->change == CHANGE_TOO_FEW || n_a < least || n_b < least ? least
-                                                                     : 2 * (n_a > n_b ? n_a : n_b);
-}
-
-/* Trials are permuted within a point only: if one point alone changed, the P of the gate is
- * about the P of that point, however large the change. */
-static void count_repeats(struct comparison *c)
-{
-    vec_each (const struct compared_point, p, &c->points) {
-        const size_t n_a = p->base->n_succeeded, n_b = p->candidate->n_succeeded;
-        if (compare_is_measured(p) && significance_least(n_a, n_b) > COMPARE_ALPHA) {
-            c->repeats_for_one = significance_values_needed(1, COMPARE_ALPHA);
-        }
-        if (compare_is_measured(p) && is_blind(c, p)) {
-            c->repeats_for_all = significance_values_needed(c->n_measured, COMPARE_ALPHA);
-        }
-        if (p->change == CHANGE_TOO_FEW || p->change == CHANGE_INCONCLUSIVE) {
-            const size_t n = repeats_of(p);
-            c->repeats_to_decide = n > c->repeats_to_decide ? n : c->repeats_to_decide;
-        }
-    }
-}
-
-static void judge_points(struct comparison *c)
-{
-    bool any_named = false;
     vec_each (struct compared_point, p, &c->points) {
         p->ratio = (struct figure){.unit = "ratio", .scope = "job"};
-        p->ratio.estimate =
-            stats_ratio(&p->candidate->throughput.estimate, &p->base->throughput.estimate, 1);
-        any_named = any_named || is_named(c, p);
-    }
-    vec_each (struct compared_point, p, &c->points) {
-        p->change = judge(c, p, any_named);
-        c->counts[p->change]++;
-    }
-    count_repeats(c);
-}
-
-/* All points together, where the gate says that the runs differ and the history that no two
- * runs of the base do so. */
-static void judge_together(struct comparison *c)
-{
-    c->whole_change = CHANGE_NONE;
-    if (c->gate_rejects && !isnan(c->between_p_adjusted)) {
-        const enum change change = ask_history(c, &c->between, c->between_p_adjusted, &c->busy,
-                                               c->geomean_ratio.estimate.value);
-        c->whole_change = change == CHANGE_USUAL ? CHANGE_NONE : change;
+        p->ratio.estimate = p->shown.known ? paired_ratio(&p->shown)
+                                           : stats_ratio(&p->candidate->throughput.estimate,
+                                                         &p->base->throughput.estimate, 1);
+        if (p->shown.known) {
+            p->ratio.estimate.method = INTERVAL_RUNS_LOG;
+        }
     }
 }
 
@@ -218,7 +82,7 @@ static struct figure mean_throughput(const struct estimate *medians, size_t n, c
     return f;
 }
 
-void compare_take_means(struct comparison *c)
+static void take_means(struct comparison *c)
 {
     const size_t n = c->n_measured;
     _cleanup_(freep) struct estimate *base = xnew_array(struct estimate, n);
@@ -237,7 +101,151 @@ void compare_take_means(struct comparison *c)
     c->geomean_candidate =
         mean_throughput(candidate, n, result_shown_unit(c->candidate, &is_mixed));
     c->geomean_ratio = (struct figure){.unit = "ratio", .scope = "job"};
-    c->geomean_ratio.estimate = stats_geomean(ratios, n);
+    c->geomean_ratio.estimate = c->whole.known ? paired_ratio(&c->whole) : stats_geomean(ratios, n);
+    if (c->axis == NULL && c->whole.known) {
+        c->geomean_ratio.estimate.method = INTERVAL_RUNS_LOG;
+    } else if (c->axis != NULL && !c->whole.known) { /* nothing says how blocks vary */
+        c->geomean_ratio.estimate.has_interval = false;
+        c->geomean_ratio.estimate.method = INTERVAL_NONE;
+    }
+}
+
+/* ---- what is shown ---- */
+
+static enum change judge(const struct comparison *c, const struct paired *shown, double p_adjusted,
+                         const struct compared_busy *busy)
+{
+    const enum change change =
+        compare_judge_log(c, shown->mean, p_adjusted, COMPARE_NAMED_ALPHA, CHANGE_NONE);
+    const bool is_named = change == CHANGE_SLOWER || change == CHANGE_FASTER;
+    return is_named && compare_busy_is_cause(busy, shown, c->threshold_ratio) ? CHANGE_MACHINE_BUSY
+                                                                              : change;
+}
+
+/* The trials of two runs show a change that other runs do not confirm. */
+static bool is_of_trials(const struct comparison *c, const struct compared_point *p)
+{
+    const double a = p->base->throughput.estimate.value;
+    const double b = p->candidate->throughput.estimate.value;
+    return p->welch_p_adjusted <= COMPARE_ALPHA &&
+           fmax(a, b) / fmin(a, b) >= 1 + c->threshold_ratio;
+}
+
+/* The medians of the two runs may point the other way: where the base is unusual in its level, or
+ * where trials are skewed. */
+static bool agrees(const struct compared_point *p)
+{
+    const bool is_faster =
+        p->candidate->throughput.estimate.value > p->base->throughput.estimate.value;
+    return is_faster == (p->shown.mean > 0);
+}
+
+static enum change judge_point(const struct comparison *c, const struct compared_point *p)
+{
+    if (!compare_is_measured(p)) {
+        return CHANGE_NOT_MEASURED;
+    }
+    if (c->axis == NULL ? !p->welch.known : !p->shown.known) {
+        return CHANGE_TOO_FEW;
+    }
+    if (!p->shown.known) {
+        return is_of_trials(c, p)               ? CHANGE_SPREAD_UNKNOWN
+               : p->ratio.estimate.has_interval ? CHANGE_NONE
+                                                : CHANGE_TOO_FEW;
+    }
+    const enum change change = judge(c, &p->shown, p->p_adjusted, &p->busy);
+    const bool is_named = change == CHANGE_SLOWER || change == CHANGE_FASTER;
+    if (c->axis != NULL) {
+        return change;
+    }
+    return is_named && !agrees(p)                        ? CHANGE_INCONCLUSIVE
+           : change == CHANGE_NONE && is_of_trials(c, p) ? CHANGE_USUAL
+                                                         : change;
+}
+
+enum change compare_judge_whole(const struct comparison *c)
+{
+    const size_t n_busy = c->counts[CHANGE_MACHINE_BUSY] + (c->whole_change == CHANGE_MACHINE_BUSY);
+    const size_t n_open = c->counts[CHANGE_INCONCLUSIVE] + c->counts[CHANGE_TOO_FEW] +
+                          c->counts[CHANGE_NOT_MEASURED] + c->counts[CHANGE_SPREAD_UNKNOWN] +
+                          n_busy + c->only_base.len + (c->whole_change == CHANGE_INCONCLUSIVE);
+    const bool is_slower = c->counts[CHANGE_SLOWER] > 0 || c->whole_change == CHANGE_SLOWER;
+    const bool is_faster = c->counts[CHANGE_FASTER] > 0 || c->whole_change == CHANGE_FASTER;
+    return is_slower    ? CHANGE_SLOWER
+           : n_open > 0 ? CHANGE_INCONCLUSIVE
+           : is_faster  ? CHANGE_FASTER
+                        : CHANGE_NONE;
+}
+
+static void ask_for(struct comparison *c, size_t repeats)
+{
+    c->repeats_to_decide = repeats > c->repeats_to_decide ? repeats : c->repeats_to_decide;
+}
+
+/* Every point must show that it is not slower, so none needs an adjustment; that one point is
+ * slower than a named margin is looked for at all of them, so there it does. */
+static enum margin_verdict judge_margin(const struct comparison *c, const struct compared_point *p)
+{
+    const double bound = log1p(-c->margin.ratio);
+    if (p->change == CHANGE_TOO_FEW || p->change == CHANGE_NOT_MEASURED ||
+        p->change == CHANGE_MACHINE_BUSY || !p->shown.known) {
+        return MARGIN_INCONCLUSIVE;
+    }
+    struct paired mirrored = p->shown;
+    mirrored.mean = -mirrored.mean;
+    const double p_slower = paired_p_above(&mirrored, -bound) * (double)c->points.len;
+    const bool is_slower =
+        c->margin.is_default ? p->change == CHANGE_SLOWER : p_slower <= COMPARE_NAMED_ALPHA / 2;
+    return is_slower                                           ? MARGIN_SLOWER
+           : paired_p_above(&p->shown, bound) <= COMPARE_ALPHA ? MARGIN_NOT_SLOWER
+                                                               : MARGIN_INCONCLUSIVE;
+}
+
+static void judge_margins(struct comparison *c)
+{
+    size_t n_shown = 0, n_slower = c->margin.is_default && c->whole_change == CHANGE_SLOWER;
+    vec_each (struct compared_point, p, &c->points) {
+        p->margin = judge_margin(c, p);
+        n_shown += p->margin == MARGIN_NOT_SLOWER;
+        n_slower += p->margin == MARGIN_SLOWER;
+        if (p->margin == MARGIN_INCONCLUSIVE && c->axis != NULL) {
+            ask_for(c, paired_n_resolving(&p->shown, -log1p(-c->margin.ratio)));
+        }
+    }
+    const bool is_shown =
+        n_shown == c->points.len && c->only_base.len == 0 && c->whole_change != CHANGE_MACHINE_BUSY;
+    c->whole_margin = n_slower > 0 ? MARGIN_SLOWER
+                      : is_shown   ? MARGIN_NOT_SLOWER
+                                   : MARGIN_INCONCLUSIVE;
+}
+
+void compare_judge(struct comparison *c)
+{
+    vec_each (struct compared_point, p, &c->points) {
+        p->p_adjusted = paired_p(&p->shown); /* as yet, it is its own */
+    }
+    c->whole_p_adjusted =
+        compare_adjust(c, offsetof(struct compared_point, p_adjusted), paired_p(&c->whole));
+    vec_each (struct compared_point, p, &c->points) {
+        p->change = judge_point(c, p);
+        c->counts[p->change]++;
+        if (p->change == CHANGE_TOO_FEW) {
+            ask_for(c, COMPARE_REPEATS);
+        } else if (p->change == CHANGE_INCONCLUSIVE && c->axis != NULL) {
+            ask_for(c, 2 * p->shown.n);
+        }
+    }
+    c->whole_change = isnan(c->whole_p_adjusted)
+                          ? CHANGE_NONE
+                          : judge(c, &c->whole, c->whole_p_adjusted, &c->busy);
+    if (c->whole_change == CHANGE_INCONCLUSIVE && c->axis != NULL) {
+        ask_for(c, 2 * c->whole.n);
+    }
+    c->change = compare_judge_whole(c);
+    if (c->margin.ratio > 0) {
+        judge_margins(c);
+    }
+    take_means(c);
 }
 
 /* ---- the whole ---- */
@@ -290,7 +298,7 @@ int comparison_new(const struct result *base, const struct result *candidate,
     }
     struct comparison *c = compare_begin(base, candidate);
     c->threshold_ratio = params->threshold_ratio;
-    c->whole_p_adjusted = NAN;
+    c->margin = params->margin;
     compare_differences(c);
     r = check_points(c, ret_fix, err);
     r = r < 0 ? r : compare_check_transports(c, ret_fix, err);
@@ -301,12 +309,10 @@ int comparison_new(const struct result *base, const struct result *candidate,
         comparison_free(c);
         return r;
     }
-    test_points(c);
+    test_trials(c);
     compare_history_test(c, params->history, params->n_history);
-    judge_points(c);
-    compare_take_means(c);
-    judge_together(c);
-    c->change = compare_judge_whole(c);
+    take_ratios(c);
+    compare_judge(c);
     *ret = c;
     return 0;
 }

@@ -64,10 +64,9 @@ static void test_point(struct comparison *c, struct compared_point *p, double *s
             scratch[n++] = d;
         }
     }
-    p->paired = paired_test_staged(scratch, n, first_stage(c, n));
-    p->p_adjusted = p->paired.known ? p->paired.p : NAN; /* as yet, it is its own */
+    p->shown = paired_test_staged(scratch, n, first_stage(c, n));
     p->ratio = (struct figure){.unit = "ratio", .scope = "job"};
-    p->ratio.estimate = paired_ratio(&p->paired);
+    p->ratio.estimate = paired_ratio(&p->shown);
 }
 
 /* The mean over points of each block in which all of them have a pair: points of a block may have
@@ -79,7 +78,7 @@ static void test_whole(struct comparison *c, double *scratch)
         double sum = 0;
         size_t points = 0;
         vec_each (const struct compared_point, p, &c->points) {
-            if (p->paired.n > 0) {
+            if (p->shown.n > 0) {
                 sum += difference_of(p, block);
                 points++;
             }
@@ -91,70 +90,7 @@ static void test_whole(struct comparison *c, double *scratch)
     c->whole = paired_test_staged(scratch, n, first_stage(c, n));
 }
 
-/* ---- what they mean ---- */
-
-static enum change judge(const struct comparison *c, const struct paired *paired, double p_adjusted)
-{
-    return compare_judge_log(c, paired->mean, p_adjusted, COMPARE_AXIS_ALPHA, CHANGE_NONE);
-}
-
-static void ask_for(struct comparison *c, size_t repeats)
-{
-    c->repeats_to_decide = repeats > c->repeats_to_decide ? repeats : c->repeats_to_decide;
-}
-
-static void judge_points(struct comparison *c)
-{
-    vec_each (struct compared_point, p, &c->points) {
-        p->change = !compare_is_measured(p) ? CHANGE_NOT_MEASURED
-                    : !p->paired.known      ? CHANGE_TOO_FEW
-                                            : judge(c, &p->paired, p->p_adjusted);
-        c->counts[p->change]++;
-        if (p->change == CHANGE_TOO_FEW) {
-            ask_for(c, COMPARE_AXIS_REPEATS);
-        } else if (p->change == CHANGE_INCONCLUSIVE) {
-            ask_for(c, 2 * p->paired.n);
-        }
-    }
-    c->whole_change =
-        isnan(c->whole_p_adjusted) ? CHANGE_NONE : judge(c, &c->whole, c->whole_p_adjusted);
-    c->change = compare_judge_whole(c);
-}
-
-/* Every point must show it, so none needs an adjustment; that one point is slower than the margin
- * is looked for at all of them, so there it does. */
-static void judge_margin(struct comparison *c)
-{
-    const double bound = log1p(-c->margin_ratio);
-    size_t n_shown = 0, n_slower = 0;
-    vec_each (struct compared_point, p, &c->points) {
-        struct paired mirrored = p->paired;
-        mirrored.mean = -mirrored.mean;
-        const double p_slower = paired_p_above(&mirrored, -bound) * (double)c->points.len;
-        p->margin = paired_p_above(&p->paired, bound) <= COMPARE_ALPHA ? MARGIN_NOT_SLOWER
-                    : p_slower <= COMPARE_AXIS_ALPHA                   ? MARGIN_SLOWER
-                                                                       : MARGIN_INCONCLUSIVE;
-        n_shown += p->margin == MARGIN_NOT_SLOWER;
-        n_slower += p->margin == MARGIN_SLOWER;
-        if (p->margin == MARGIN_INCONCLUSIVE) {
-            ask_for(c, paired_n_above(&p->paired, bound));
-        }
-    }
-    c->margin = n_slower > 0                                        ? MARGIN_SLOWER
-                : n_shown == c->points.len && c->only_base.len == 0 ? MARGIN_NOT_SLOWER
-                                                                    : MARGIN_INCONCLUSIVE;
-}
-
-static void take_means(struct comparison *c)
-{
-    compare_take_means(c);
-    if (c->whole.known) {
-        c->geomean_ratio.estimate = paired_ratio(&c->whole);
-    } else {
-        c->geomean_ratio.estimate.has_interval = false; /* nothing says how blocks vary */
-        c->geomean_ratio.estimate.method = INTERVAL_NONE;
-    }
-}
+/* ---- what cannot be compared ---- */
 
 static int check_order(const struct comparison *c, const char **ret_fix, struct err *err)
 {
@@ -198,7 +134,7 @@ int comparison_new_axis(const struct result *run, const struct compare_axis_para
     struct comparison *c = xnew(struct comparison);
     c->base = c->candidate = run;
     c->threshold_ratio = params->threshold_ratio;
-    c->margin_ratio = params->margin_ratio;
+    c->margin = params->margin;
     c->n_blocks = (size_t)run->def->spec->repeats;
     r = check_order(c, ret_fix, err);
     if (r == 0) {
@@ -218,13 +154,7 @@ int comparison_new_axis(const struct result *run, const struct compare_axis_para
         test_point(c, p, scratch);
     }
     test_whole(c, scratch);
-    c->whole_p_adjusted = compare_adjust(c, offsetof(struct compared_point, p_adjusted),
-                                         c->whole.known ? c->whole.p : NAN);
-    judge_points(c);
-    if (c->margin_ratio > 0) {
-        judge_margin(c);
-    }
-    take_means(c);
+    compare_judge(c);
     *ret = c;
     return 0;
 }

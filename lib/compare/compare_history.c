@@ -2,9 +2,12 @@
 #include "compare/compare_parts.h"
 
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "stats/change_points.h"
 
 /* ---- which runs are the base's ---- */
 
@@ -23,46 +26,212 @@ bool compare_history_is_same(const struct result *base, const struct result *oth
     return same;
 }
 
+/* ---- levels ---- */
+
+/* A run of the same thing leaves its level where it is slower by LEAVES_RATIO or more, and would be
+ * so by chance in LEAVES_ALPHA of runs at most. That is sooner than a loss is named: a build that
+ * is a little slower, of which nothing says so, must not become a part of what is usual. */
+#define LEAVES_RATIO COMPARE_THRESHOLD_RATIO
+#define LEAVES_ALPHA 0.025
+#define RESOLVED_RATIO 0.05
+
+struct level_run {
+    const struct result *result;
+    double value;
+};
+
+static int by_time(const void *a, const void *b)
+{
+    const struct result *x = ((const struct level_run *)a)->result;
+    const struct result *y = ((const struct level_run *)b)->result;
+    const int64_t s = x->def->created_unix_ms, t = y->def->created_unix_ms;
+    return s != t ? (s < t ? -1 : 1) : strcmp(x->def->uid, y->def->uid);
+}
+
+double compare_mean_log(const struct result *of, const struct result *r, const uint32_t *point)
+{
+    const char *fix;
+    if (compare_check_kind(of, r, &fix, NULL) < 0) {
+        return NAN;
+    }
+    struct comparison *c = compare_begin(of, r);
+    double sum = 0;
+    size_t n = 0;
+    vec_each (const struct compared_point, p, &c->points) {
+        if (point != NULL && p->base->point->index != *point) {
+            continue;
+        }
+        const struct figure *f = &p->candidate->throughput;
+        const struct figure *own = &p->base->throughput;
+        if (!own->estimate.known) {
+            continue;
+        }
+        sum += f->estimate.known && str_eq(f->unit, own->unit)
+                   ? log(figure_shown_value(own, f->estimate.value))
+                   : NAN;
+        n++;
+    }
+    comparison_free(c);
+    const size_t n_wanted = array_sum(
+        of->points, of->def->matrix.n_points, p,
+        (size_t)(p->throughput.estimate.known && (point == NULL || p->point->index == *point)));
+    return n > 0 && n == n_wanted ? sum / (double)n : NAN;
+}
+
+static bool leaves(const double *values, size_t n, double value, struct paired *ret)
+{
+    *ret = run_spread_test(values, n, value);
+    return ret->known && ret->mean < -log1p(LEAVES_RATIO) && ret->p / 2 <= LEAVES_ALPHA;
+}
+
+bool compare_leaves_level(const struct result *const *level, size_t n, const struct result *run)
+{
+    _cleanup_(freep) double *values = xnew_array(double, n);
+    for (size_t i = 0; i < n; i++) {
+        values[i] = compare_mean_log(run, level[i], NULL);
+    }
+    struct paired shown;
+    return leaves(values, n, compare_mean_log(run, run, NULL), &shown);
+}
+
+/* The stretch between two changes that has a run in it. */
+static void find_stretch(const struct level_run *runs, size_t n, const struct result *of,
+                         size_t *ret_from, size_t *ret_to)
+{
+    struct change_points found;
+    _cleanup_(freep) double *values = xnew_array(double, n);
+    size_t at = 0;
+    for (size_t i = 0; i < n; i++) {
+        values[i] = runs[i].value;
+        at = runs[i].result == of ? i : at;
+    }
+    change_points_find(values, n, CHANGE_POINTS_ALPHA, &found);
+    *ret_from = 0;
+    *ret_to = n;
+    vec_each (const struct change_point, change, &found.list) {
+        *ret_from = change->at <= at ? change->at : *ret_from;
+        *ret_to = change->at > at && change->at < *ret_to ? change->at : *ret_to;
+    }
+    change_points_done(&found);
+}
+
+/* What was not to be seen from the first runs may be seen from all: each run that leaves the level
+ * of the others is left out. Not where that level cannot show RESOLVED_RATIO: to leave out the
+ * slowest of runs that differ by much would only hide how much. */
+static size_t check_level(const double *values, size_t n, const struct result *of,
+                          const struct result **level)
+{
+    _cleanup_(freep) double *others = xnew_array(double, n);
+    struct paired shown;
+    size_t used = 0;
+    for (size_t i = 0; i < n; i++) {
+        memcpy(others, values, i * sizeof(double));
+        memcpy(others + i, values + i + 1, (n - i - 1) * sizeof(double));
+        if (level[i] == of || !leaves(others, n - 1, values[i], &shown) ||
+            paired_resolution(&shown) > -log1p(-RESOLVED_RATIO)) {
+            level[used++] = level[i];
+        }
+    }
+    return used;
+}
+
+/* The first runs of a stretch are a level, and so is each later one that does not leave it. Those
+ * that do are levels of their own in the same way. */
+static size_t find_level(struct level_run *runs, size_t n, const struct result *of,
+                         const struct result **ret)
+{
+    _cleanup_(freep) double *values = xnew_array(double, n);
+    struct paired shown;
+    bool has_run = false;
+    while (!has_run) {
+        size_t used = 0, left = 0;
+        for (size_t i = 0; i < n; i++) {
+            if (leaves(values, used, runs[i].value, &shown)) {
+                runs[left++] = runs[i];
+                continue;
+            }
+            has_run = has_run || runs[i].result == of;
+            values[used] = runs[i].value;
+            ret[used++] = runs[i].result;
+        }
+        if (has_run) {
+            return check_level(values, used, of, ret);
+        }
+        n = left;
+    }
+    return 0;
+}
+
+size_t compare_level_of(const struct result *base, const struct result *const *runs, size_t n,
+                        const struct result **ret)
+{
+    _cleanup_(freep) struct level_run *same = xnew_array(struct level_run, n + 1);
+    size_t used = 0, from, to;
+    same[used++] = (struct level_run){base, compare_mean_log(base, base, NULL)};
+    for (size_t i = 0; i < n; i++) {
+        if (!str_eq(runs[i]->def->uid, base->def->uid) && compare_history_is_same(base, runs[i])) {
+            const double value = compare_mean_log(base, runs[i], NULL);
+            same[used] = (struct level_run){runs[i], value};
+            used += !isnan(value);
+        }
+    }
+    if (isnan(same[0].value)) { /* it measured nothing */
+        ret[0] = base;
+        return 1;
+    }
+    qsort(same, used, sizeof(*same), by_time);
+    find_stretch(same, used, base, &from, &to);
+    return find_level(same + from, to - from, base, ret);
+}
+
 /* ---- a busy machine ---- */
 
-void compare_busy_explain(struct compared_busy *busy, const struct run_spread *between, double lost)
+void compare_busy_explain(struct compared_busy *busy, const struct paired *shown, double lost)
 {
-    busy->explained = between->difference - busy->alone.difference;
+    busy->explained = shown->mean - busy->alone.mean;
     busy->candidate_share = -expm1(-lost);
     busy->base_share = fmax(0, -expm1(-(lost + busy->explained))); /* rounding may go below */
 }
 
-bool compare_busy_is_cause(const struct compared_busy *busy, const struct run_spread *between,
+bool compare_busy_is_cause(const struct compared_busy *busy, const struct paired *shown,
                            double threshold_ratio)
 {
     const double least = log1p(threshold_ratio);
-    const double change = between->difference, rest = busy->alone.difference;
+    const double change = shown->mean, rest = busy->alone.mean;
     if (!busy->alone.known || busy->explained * change <= 0 || fabs(busy->explained) < least) {
         return false;
     }
     const bool is_shown =
-        rest * change > 0 && fabs(rest) >= least && busy->p_adjusted <= COMPARE_HISTORY_ALPHA;
+        rest * change > 0 && fabs(rest) >= least && busy->p_adjusted <= COMPARE_NAMED_ALPHA;
     return !is_shown || fabs(rest) < fabs(busy->explained);
 }
 
 /* ---- the tests ---- */
 
 /* What a run measured, and what it would have without other programs: means of the logs of a
- * point's trials. NaN: none succeeded, or what others took is not known of each. */
+ * point's trials. The value is NaN where none succeeded, or what others took is not known of
+ * each. */
 enum { AS_MEASURED, ALONE, KINDS };
 struct means {
-    double of[KINDS];
+    struct contrast of[KINDS];
 };
 
 static struct means means_of(const struct point_result *p)
 {
-    double sum = 0, lost = 0, n = 0;
+    _cleanup_(freep) double *logs = xnew_array(double, 2 * p->n_succeeded);
+    double *alone = logs + p->n_succeeded;
+    size_t n = 0;
     point_each_success (t, p) {
-        sum += log(t->throughput);
-        lost -= log1p(-t->others_share); /* NaN stays */
+        logs[n] = log(t->throughput);
+        alone[n] = logs[n] - log1p(-t->others_share); /* NaN stays */
         n++;
     }
-    return n > 0 ? (struct means){{sum / n, sum / n + lost / n}} : (struct means){{NAN, NAN}};
+    struct means m = {{{.value = NAN}, {.value = NAN}}};
+    if (n > 0) {
+        m.of[AS_MEASURED] = significance_mean(&(struct sample){logs, n});
+        m.of[ALONE] = significance_mean(&(struct sample){alone, n});
+    }
+    return m;
 }
 
 struct tested {
@@ -71,113 +240,91 @@ struct tested {
     size_t n;
 };
 
-/* Uses the values that are known. If the candidate's own is unknown, all is. */
-static struct run_spread test(const struct tested *t, int kind)
+/* Uses the values that are known. If the candidate's own is unknown, all is. Where its trials vary
+ * more than those of the base's runs, as on a machine that was busy meanwhile, so does its mean. */
+static struct paired test(const struct tested *t, int kind)
 {
+    const struct contrast *candidate = &t->candidate.of[kind];
     _cleanup_(freep) double *known = xnew_array(double, t->n);
+    double variance = 0;
     size_t used = 0;
     for (size_t i = 0; i < t->n; i++) {
-        if (!isnan(t->base[i].of[kind]) && !isnan(t->candidate.of[kind])) {
-            known[used++] = t->base[i].of[kind];
+        const struct contrast *of_run = &t->base[i].of[kind];
+        if (!isnan(of_run->value) && !isnan(candidate->value)) {
+            known[used++] = of_run->value;
+            variance += of_run->variance;
         }
     }
-    return run_spread_test(known, used, t->candidate.of[kind]);
+    struct paired shown = run_spread_test(known, used, candidate->value);
+    run_spread_widen(&shown, candidate->variance - variance / (double)used, candidate->df);
+    return shown;
 }
 
-static void test_both(const struct tested *t, struct run_spread *ret_between,
+static void test_both(const struct tested *t, struct paired *ret_shown,
                       struct compared_busy *ret_busy)
 {
-    *ret_between = test(t, AS_MEASURED);
+    *ret_shown = test(t, AS_MEASURED);
     ret_busy->alone = test(t, ALONE);
-    if (ret_busy->alone.n_runs < ret_between->n_runs) { /* then both would be of other runs */
-        ret_busy->alone = (struct run_spread){.p = 1};
+    if (ret_busy->alone.n < ret_shown->n) { /* then both would be of other runs */
+        ret_busy->alone = (struct paired){.p = 1};
     }
-    compare_busy_explain(ret_busy, ret_between,
-                         t->candidate.of[ALONE] - t->candidate.of[AS_MEASURED]);
+    compare_busy_explain(ret_busy, ret_shown,
+                         t->candidate.of[ALONE].value - t->candidate.of[AS_MEASURED].value);
 }
 
-static void add_means(struct means *sum, const struct means *m)
+/* The mean over points, of which this is one. */
+static void add_means(struct means *mean, const struct means *m, size_t n_points)
 {
     for (int k = 0; k < KINDS; k++) {
-        sum->of[k] += m->of[k];
+        mean->of[k] = significance_sum(&mean->of[k], 1 / (double)n_points, &m->of[k]);
     }
 }
 
-/* A run counts where it measured the point. `sums` adds up the points of each run. */
-static void test_point(struct compared_point *p, const struct result *const *runs, size_t n,
-                       struct tested *sums)
+/* A run counts where it measured the point, and in the mean over points where it measured all. */
+static void test_point(struct compared_point *p, const struct result *const *runs, size_t n_points,
+                       struct tested *mean)
 {
-    struct tested of_point = {xnew_array(struct means, n), means_of(p->candidate), n};
-    for (size_t i = 0; i < n; i++) {
+    struct tested of_point = {xnew_array(struct means, mean->n), means_of(p->candidate), mean->n};
+    for (size_t i = 0; i < mean->n; i++) {
         of_point.base[i] = means_of(&runs[i]->points[p->base->point->index]);
-        add_means(&sums->base[i], &of_point.base[i]);
+        add_means(&mean->base[i], &of_point.base[i], n_points);
     }
-    add_means(&sums->candidate, &of_point.candidate);
-    test_both(&of_point, &p->between, &p->busy);
+    add_means(&mean->candidate, &of_point.candidate, n_points);
+    test_both(&of_point, &p->shown, &p->busy);
     free(of_point.base);
 }
 
-/* The mean over points of each run that has all of them. */
-static void test_whole(struct comparison *c, struct tested *sums, size_t n_points)
+/* One trial says less than the runs of the level. */
+static bool is_tested(const struct compared_point *p)
 {
-    for (int k = 0; k < KINDS; k++) {
-        sums->candidate.of[k] /= (double)n_points;
-        for (size_t i = 0; i < sums->n; i++) {
-            sums->base[i].of[k] /= (double)n_points;
-        }
-    }
-    test_both(sums, &c->between, &c->busy);
-}
-
-/* NaN: it was not tested. */
-static double p_of(const struct run_spread *test)
-{
-    return test->known ? test->p : NAN;
-}
-
-/* The points have no adjusted p yet. */
-static void adjust(struct comparison *c)
-{
-    vec_each (struct compared_point, p, &c->points) {
-        p->between_p_adjusted = p_of(&p->between);
-        p->busy.p_adjusted = p_of(&p->busy.alone);
-    }
-    c->between_p_adjusted =
-        compare_adjust(c, offsetof(struct compared_point, between_p_adjusted), p_of(&c->between));
-    c->busy.p_adjusted =
-        compare_adjust(c, offsetof(struct compared_point, busy.p_adjusted), p_of(&c->busy.alone));
+    return compare_is_measured(p) && p->welch.known;
 }
 
 void compare_history_test(struct comparison *c, const struct result *const *history, size_t n)
 {
+    _cleanup_(freep) const struct result **others = xnew_array(const struct result *, n);
     _cleanup_(freep) const struct result **runs = xnew_array(const struct result *, n + 1);
-    size_t used = 0;
-    runs[used++] = c->base;
+    size_t n_others = 0;
     for (size_t i = 0; i < n; i++) {
-        const char *uid = history[i]->def->uid;
-        if (!str_eq(uid, c->base->def->uid) && !str_eq(uid, c->candidate->def->uid) &&
-            compare_history_is_same(c->base, history[i])) {
-            runs[used++] = history[i];
+        if (!str_eq(history[i]->def->uid, c->candidate->def->uid)) {
+            others[n_others++] = history[i];
         }
     }
-    c->n_base_runs = used;
-    _cleanup_(freep) struct means *of_runs = xnew_array(struct means, used);
-    struct tested sums = {.base = of_runs, .n = used};
-    size_t n_points = 0;
+    c->n_base_runs = compare_level_of(c->base, others, n_others, runs);
+    _cleanup_(freep) struct means *of_runs = xnew_array(struct means, c->n_base_runs);
+    struct tested mean = {.base = of_runs, .n = c->n_base_runs};
+    const size_t n_points = vec_sum(&c->points, p, (size_t)is_tested(p));
     vec_each (struct compared_point, p, &c->points) {
-        if (compare_is_measured(p)) {
-            test_point(p, runs, used, &sums);
-            n_points++;
+        if (is_tested(p)) {
+            test_point(p, runs, n_points, &mean);
         }
     }
-    test_whole(c, &sums, n_points);
-    adjust(c);
-}
-
-enum change compare_history_judge(const struct comparison *c, const struct run_spread *between,
-                                  double p_adjusted)
-{
-    return between->known ? compare_judge_log(c, between->difference, p_adjusted,
-                                              COMPARE_HISTORY_ALPHA, CHANGE_USUAL)
-                          : CHANGE_SPREAD_UNKNOWN;
+    if (n_points > 0) {
+        test_both(&mean, &c->whole, &c->busy);
+    }
+    vec_each (struct compared_point, p, &c->points) {
+        p->busy.p_adjusted = paired_p(&p->busy.alone);
+    }
+    c->busy.p_adjusted = compare_adjust(c, offsetof(struct compared_point, busy.p_adjusted),
+                                        paired_p(&c->busy.alone));
 }

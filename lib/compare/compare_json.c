@@ -8,20 +8,6 @@
 #include "result/catalogue.h"
 #include "result/result_json.h"
 
-static json_t *gate_to_json(const struct comparison *c)
-{
-    const struct permutation *g = &c->gate;
-    const size_t tested = vec_sum(&c->points, p, (size_t)p->welch.known);
-    return JSON_OBJECT_OR_NULL(
-        c->axis == NULL, {"test", json_string("StratifiedPermutation")},
-        {"points", json_count(tested)},
-        {"statistic", g->known ? json_number_or_null(g->statistic) : json_null()},
-        {"p", g->known ? json_number_or_null(g->p) : json_null()},
-        {"pLeast", g->known ? json_number_or_null(g->p_least) : json_null()},
-        {"exact", json_boolean(g->is_exact)}, {"arrangements", json_count(g->n_arrangements)},
-        {"seed", json_integer(COMPARE_SEED)}, {"rejects", json_boolean(c->gate_rejects)});
-}
-
 static json_t *put_figures(json_t *o, const struct point_result *p)
 {
     return json_object_add(o, JSON_MEMBERS({"point", json_integer(p->point->index)},
@@ -34,7 +20,7 @@ static json_t *welch_to_json(const struct compared_point *p)
     return JSON_OBJECT_OR_NULL(p->welch.known, {"t", json_number_or_null(p->welch.t)},
                                {"df", json_number_or_null(p->welch.df)},
                                {"p", json_number_or_null(p->welch.p)},
-                               {"pAdjusted", json_number_or_null(p->p_adjusted)});
+                               {"pAdjusted", json_number_or_null(p->welch_p_adjusted)});
 }
 
 static json_t *axis_to_json(const struct comparison *c)
@@ -44,9 +30,10 @@ static json_t *axis_to_json(const struct comparison *c)
         {"candidate", json_text_or_null(c->axis_candidate)}, {"blocks", json_count(c->n_blocks)});
 }
 
-static json_t *paired_to_json(const struct paired *p, double p_adjusted)
+/* Pairs of an axis. */
+static json_t *paired_to_json(const struct comparison *c, const struct paired *p, double p_adjusted)
 {
-    return JSON_OBJECT_OR_NULL(p->known, {"pairs", json_count(p->n)},
+    return JSON_OBJECT_OR_NULL(c->axis != NULL && p->known, {"pairs", json_count(p->n)},
                                {"t", json_number_or_null(p->t)}, {"df", json_number_or_null(p->df)},
                                {"p", json_number_or_null(p->p)},
                                {"pAdjusted", json_number_or_null(p_adjusted)});
@@ -55,18 +42,20 @@ static json_t *paired_to_json(const struct paired *p, double p_adjusted)
 /* Of a point, or of the whole with the least limit of the points. */
 static json_t *margin_to_json(const struct comparison *c, enum margin_verdict verdict, double low)
 {
-    return JSON_OBJECT_OR_NULL(verdict != MARGIN_NOT_ASKED, {"ratio", json_real(c->margin_ratio)},
+    return JSON_OBJECT_OR_NULL(verdict != MARGIN_NOT_ASKED, {"ratio", json_real(c->margin.ratio)},
                                {"low", json_number_or_null(low)},
                                {"verdict", json_string(margin_verdict_names[verdict])});
 }
 
-static json_t *between_to_json(const struct run_spread *b, double p_adjusted)
+/* Against the runs of the base's level. */
+static json_t *between_to_json(const struct comparison *c, const struct paired *b,
+                               double p_adjusted)
 {
     return JSON_OBJECT_OR_NULL(
-        b->known, {"runs", json_count(b->n_runs)}, {"spread", json_number_or_null(expm1(b->sd))},
-        {"ratio", json_number_or_null(exp(b->difference))}, {"t", json_number_or_null(b->t)},
-        {"df", json_number_or_null(b->df)}, {"p", json_number_or_null(b->p)},
-        {"pAdjusted", json_number_or_null(p_adjusted)});
+        c->axis == NULL && b->known, {"runs", json_count(b->n)},
+        {"spread", json_number_or_null(expm1(b->sd))}, {"ratio", json_number_or_null(exp(b->mean))},
+        {"t", json_number_or_null(b->t)}, {"df", json_number_or_null(b->df)},
+        {"p", json_number_or_null(b->p)}, {"pAdjusted", json_number_or_null(p_adjusted)});
 }
 
 /* What other programs took, and what remains without it. */
@@ -75,7 +64,7 @@ static json_t *busy_to_json(const struct compared_busy *b)
     return JSON_OBJECT_OR_NULL(b->alone.known, {"base", json_number_or_null(b->base_share)},
                                {"candidate", json_number_or_null(b->candidate_share)},
                                {"explained", json_number_or_null(exp(b->explained))},
-                               {"remaining", json_number_or_null(exp(b->alone.difference))},
+                               {"remaining", json_number_or_null(exp(b->alone.mean))},
                                {"p", json_number_or_null(b->alone.p)},
                                {"pAdjusted", json_number_or_null(b->p_adjusted)});
 }
@@ -84,7 +73,7 @@ static json_t *busy_to_json(const struct compared_busy *b)
 static json_t *history_to_json(const struct comparison *c)
 {
     return JSON_OBJECT_OR_NULL(c->axis == NULL, {"baseRuns", json_count(c->n_base_runs)},
-                               {"together", between_to_json(&c->between, c->between_p_adjusted)},
+                               {"together", between_to_json(c, &c->whole, c->whole_p_adjusted)},
                                {"others", busy_to_json(&c->busy)},
                                {"verdict", json_string(change_names[c->whole_change])});
 }
@@ -98,12 +87,12 @@ static json_t *whole_to_json(const struct comparison *c)
 {
     double low = INFINITY;
     vec_each (const struct compared_point, p, &c->points) {
-        const double of_point = margin_low(&p->paired);
+        const double of_point = margin_low(&p->shown);
         low = isnan(low) || isnan(of_point) ? NAN : fmin(low, of_point);
     }
-    return JSON_OBJECT_OF({"paired", paired_to_json(&c->whole, c->whole_p_adjusted)},
+    return JSON_OBJECT_OF({"paired", paired_to_json(c, &c->whole, c->whole_p_adjusted)},
                           {"verdict", json_string(change_names[c->whole_change])},
-                          {"margin", margin_to_json(c, c->margin, low)});
+                          {"margin", margin_to_json(c, c->whole_margin, low)});
 }
 
 static json_t *point_to_json(const struct comparison *c, const struct compared_point *p)
@@ -113,10 +102,10 @@ static json_t *point_to_json(const struct comparison *c, const struct compared_p
         JSON_MEMBERS({"base", put_figures(json_object(), p->base)},
                      {"candidate", put_figures(json_object(), p->candidate)},
                      {"ratio", figure_to_json(&p->ratio)}, {"welch", welch_to_json(p)},
-                     {"between", between_to_json(&p->between, p->between_p_adjusted)},
+                     {"between", between_to_json(c, &p->shown, p->p_adjusted)},
                      {"others", busy_to_json(&p->busy)},
-                     {"paired", paired_to_json(&p->paired, p->p_adjusted)},
-                     {"margin", margin_to_json(c, p->margin, margin_low(&p->paired))},
+                     {"paired", paired_to_json(c, &p->shown, p->p_adjusted)},
+                     {"margin", margin_to_json(c, p->margin, margin_low(&p->shown))},
                      {"verdict", json_string(change_names[p->change])}));
 }
 
@@ -158,13 +147,6 @@ static json_t *count_or_null(size_t n)
     return n == 0 ? json_null() : json_count(n);
 }
 
-static json_t *repeats_to_json(const struct comparison *c)
-{
-    return JSON_OBJECT_OF({"ifAllChanged", count_or_null(c->repeats_for_all)},
-                          {"ifOneChanged", count_or_null(c->repeats_for_one)},
-                          {"toDecide", count_or_null(c->repeats_to_decide)});
-}
-
 json_t *comparison_to_json(const struct comparison *c)
 {
     return JSON_OBJECT_OF(
@@ -173,18 +155,18 @@ json_t *comparison_to_json(const struct comparison *c)
         {"base", result_json_put_run(json_object(), c->base)},
         {"candidate", result_json_put_run(json_object(), c->candidate)}, {"axis", axis_to_json(c)},
         {"rehearsal", json_boolean(c->base->def->rehearsal)},
-        {"alpha", json_real(c->axis == NULL ? COMPARE_ALPHA : COMPARE_AXIS_ALPHA)},
-        {"threshold", json_real(c->threshold_ratio)}, {"gate", gate_to_json(c)},
+        {"alpha", json_real(COMPARE_NAMED_ALPHA)}, {"threshold", json_real(c->threshold_ratio)},
         {"history", history_to_json(c)},
         {"points",
          JSON_ARRAY_OF(vec_each (const struct compared_point, p, &c->points), point_to_json(c, p))},
         {"geomean", geomean_to_json(c)},
-        {"whole", c->axis == NULL ? json_null() : whole_to_json(c)},
+        {"whole", c->axis == NULL && c->margin.ratio <= 0 ? json_null() : whole_to_json(c)},
         {"onlyInBase", JSON_ARRAY_OF(vec_each (const struct point_result *, p, &c->only_base),
                                      lone_to_json(c->base, *p))},
         {"onlyInCandidate",
          JSON_ARRAY_OF(vec_each (const struct point_result *, p, &c->only_candidate),
                        lone_to_json(c->candidate, *p))},
-        {"differs", differences_to_json(c)}, {"repeatsNeeded", repeats_to_json(c)},
+        {"differs", differences_to_json(c)},
+        {"repeatsNeeded", JSON_OBJECT_OF({"toDecide", count_or_null(c->repeats_to_decide)})},
         {"counts", counts_of_changes(c)}, {"verdict", json_string(change_names[c->change])});
 }

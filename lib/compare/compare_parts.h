@@ -28,9 +28,8 @@ void compare_differences(struct comparison *c);
 void compare_machines(struct comparison *c);
 
 /* Adjusts the p that each point has at an offset and that of all points together, which it returns;
- * NaN is one that was not tested. One half of alpha is for the whole, one half for the points by
- * Holm, so that a p is adjusted by twice its own. A single point is the whole, which is then not
- * tested. */
+ * NaN is one that was not tested. Four fifths of alpha are for the whole, one fifth for the points
+ * by Holm. A single point is the whole, which is then not tested. */
 double compare_adjust(const struct comparison *c, size_t offset, double whole);
 
 /* What a test of a mean difference of logs shows: `none` where p is above COMPARE_ALPHA or the
@@ -39,8 +38,8 @@ double compare_adjust(const struct comparison *c, size_t offset, double whole);
 enum change compare_judge_log(const struct comparison *c, double difference, double p_adjusted,
                               double alpha, enum change none);
 
-/* Both in compare.c. Geometric means over the measured points. */
-void compare_take_means(struct comparison *c);
+/* The rest is in compare.c. Judges what is `shown` of the points and of the whole. */
+void compare_judge(struct comparison *c);
 /* The verdict over all points. What is known comes before what is not; a point without an answer
  * comes before the rest. A point that the candidate alone has asks nothing of the base. */
 enum change compare_judge_whole(const struct comparison *c);
@@ -50,18 +49,20 @@ enum change compare_judge_whole(const struct comparison *c);
  * Is the difference of two runs more than that between any two runs of the same thing? And if other
  * programs of the machine took different shares of the two, is it the machine's doing? */
 
-/* Of all comparisons of a thing with itself at most this share names a change. */
-#define COMPARE_HISTORY_ALPHA 0.01
-
 /* Did `other` succeed, and is it of the base's definition, machine and build? Everything that
  * `differs` looks at is the same, and so is what was asked for. */
 bool compare_history_is_same(const struct result *base, const struct result *other);
-/* Takes the runs of `history` that are the base's: the same definition, machine and build. Fills
- * n_base_runs and what is `between` of each point and of the whole. */
+/* The mean over the measured points of `of`, or one of them (NULL: all), of the logs of the
+ * throughput of `r`. NaN: it lacks one, has another unit, or the two cannot be compared. */
+double compare_mean_log(const struct result *of, const struct result *r, const uint32_t *point);
+/* The level of a run: itself and those of `runs`, in any order, that are of the same thing and were
+ * as fast. Fills ret (n + 1), the oldest first; returns their number. */
+size_t compare_level_of(const struct result *base, const struct result *const *runs, size_t n,
+                        const struct result **ret);
+/* Is a run slower than those of a level, so that it is none of them? */
+bool compare_leaves_level(const struct result *const *level, size_t n, const struct result *run);
+/* Fills n_base_runs, `busy`, and what is `shown` of each point and of the whole. */
 void compare_history_test(struct comparison *c, const struct result *const *history, size_t n);
-/* What becomes of a change that the trials of the two runs show. */
-enum change compare_history_judge(const struct comparison *c, const struct run_spread *between,
-                                  double p_adjusted);
 
 /* ---- a busy machine ----
  *
@@ -70,8 +71,7 @@ enum change compare_history_judge(const struct comparison *c, const struct run_s
 
 /* From both tests of a point or of all: fills `explained`. `lost`: the mean of -ln(1 - s) of the
  * candidate. */
-void compare_busy_explain(struct compared_busy *busy, const struct run_spread *between,
-                          double lost);
-/* Is a change that `between` names the machine's doing? */
-bool compare_busy_is_cause(const struct compared_busy *busy, const struct run_spread *between,
+void compare_busy_explain(struct compared_busy *busy, const struct paired *shown, double lost);
+/* Is a change that `shown` names the machine's doing? */
+bool compare_busy_is_cause(const struct compared_busy *busy, const struct paired *shown,
                            double threshold_ratio);

@@ -206,13 +206,13 @@ double compare_adjust(const struct comparison *c, size_t offset, double whole)
             tested[n++] = *p_at(c, i, offset);
         }
     }
-    const double share = n > 1 ? 2 : 1;
+    const double share = n > 1 ? 5 : 1;
     paired_adjust(tested, n, tested);
     for (size_t i = 0, k = 0; i < c->points.len; i++) {
         double *p = p_at(c, i, offset);
         *p = isnan(*p) ? NAN : fmin(1, share * tested[k++]);
     }
-    return n > 1 && !isnan(whole) ? fmin(1, share * whole) : NAN;
+    return n > 1 && !isnan(whole) ? fmin(1, 1.25 * whole) : NAN;
 }
 
 enum change compare_judge_log(const struct comparison *c, double difference, double p_adjusted,

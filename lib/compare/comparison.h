@@ -16,14 +16,17 @@
 #include "stats/paired.h"
 #include "stats/significance.h"
 
-#define COMPARE_ALPHA 0.05
-#define COMPARE_SEED 20181120
+#define COMPARE_ALPHA 0.05 /* from here on a change is suspected */
+/* From here on it is named, two-sided and adjusted for all points: of 100 comparisons of a thing
+ * with itself at most one names a loss anywhere, and one a gain. */
+#define COMPARE_NAMED_ALPHA 0.02
+#define COMPARE_REPEATS 5 /* recommended to a reader with fewer */
 
 /* What is said of a point, or of the whole. */
 #define CHANGES(X)                                                                                 \
     X(CHANGE_SLOWER, "Slower")                                                                     \
     X(CHANGE_FASTER, "Faster")                                                                     \
-    /* a point: one of the two tests shows a change, the other does not */                         \
+    /* P is at most COMPARE_ALPHA, but above COMPARE_NAMED_ALPHA */                                \
     X(CHANGE_INCONCLUSIVE, "Inconclusive")                                                         \
     /* the trials show a change; how far two runs of the same thing differ is not known */         \
     X(CHANGE_SPREAD_UNKNOWN, "SpreadUnknown")                                                      \
@@ -40,35 +43,44 @@ enum change { CHANGES(ENUM_ID) };
 #define CHANGE_COUNT (CHANGE_MACHINE_BUSY + 1)
 extern const char *const change_names[CHANGE_COUNT];
 
-/* Of one run by an axis: is the candidate shown not to be slower than a margin? */
+/* Is the candidate shown not to be slower than a margin? */
 #define MARGIN_VERDICTS(X)                                                                         \
     X(MARGIN_NOT_ASKED, "NotAsked")                                                                \
     X(MARGIN_NOT_SLOWER, "NotSlower") /* its one-sided 95% limit is above the margin */            \
-    X(MARGIN_SLOWER, "Slower")        /* shown to be slower than the margin */                     \
+    X(MARGIN_SLOWER, "Slower")        /* shown to be slower: struct compare_margin */              \
     X(MARGIN_INCONCLUSIVE, "Inconclusive")
 enum margin_verdict { MARGIN_VERDICTS(ENUM_ID) };
 extern const char *const margin_verdict_names[];
 
+struct compare_margin {
+    double ratio; /* the loss that may not be exceeded; 0: not asked */
+    /* Nobody has named it: any loss that is shown and reaches the threshold is Slower. Of a named
+     * margin a loss is Slower where it is shown to exceed the margin. */
+    bool is_default;
+};
+
 /* Of two runs: what remains of a difference once the speed that other programs took is given back
  * (compare_parts.h). */
 struct compared_busy {
-    struct run_spread
-        alone;         /* as `between`, of throughputs without others; known where all shares are */
-    double p_adjusted; /* NaN: not tested */
-    double explained;  /* ln; what is measured less what remains */
+    /* As `shown`, of throughputs without others; known where all shares are. */
+    struct paired alone;
+    double p_adjusted;                  /* NaN: not tested */
+    double explained;                   /* ln; what is measured less what remains */
     double base_share, candidate_share; /* of their speed, that others took */
 };
 
 struct compared_point {
     const struct point_result *base, *candidate; /* borrowed */
-    struct figure ratio;                         /* candidate's median / base's */
-    struct welch welch;                          /* of the logs of throughput */
-    double p_adjusted; /* Benjamini-Hochberg over all points; NaN: not tested */
+    /* Candidate over base, of what `shown` is of; of two runs without it that of their medians. */
+    struct figure ratio;
+    struct welch welch;      /* of two runs: of the logs of throughput */
+    double welch_p_adjusted; /* Benjamini-Hochberg over all points; NaN: not tested */
+    /* What decides. By an axis, the differences of the blocks; of two runs, the candidate against
+     * the runs of the base's level. */
+    struct paired shown;
+    double p_adjusted; /* of it; NaN: not tested */
     enum change change;
-    struct run_spread between; /* of two runs: against all runs of the base */
-    double between_p_adjusted; /* NaN: not tested */
     struct compared_busy busy;
-    struct paired paired; /* by an axis: of the blocks; then welch is not known */
     enum margin_verdict margin;
 };
 
@@ -82,22 +94,20 @@ void difference_done(struct difference *d);
 struct comparison {
     const struct result *base, *candidate; /* borrowed */
     double threshold_ratio;
+    struct compare_margin margin;
     VEC(struct compared_point) points;                          /* as the base lists them */
     VEC(const struct point_result *) only_base, only_candidate; /* without a counterpart */
     VEC(struct difference) differences;
-    struct permutation gate;
-    bool gate_rejects;
     struct figure geomean_base, geomean_candidate, geomean_ratio; /* over measured points */
-    size_t n_measured;  /* points with a throughput on both sides */
-    size_t n_base_runs; /* of the base's definition, machine and build, the base among them */
-    struct run_spread between; /* all points together */
-    double between_p_adjusted; /* NaN: not tested, or the one point says it all */
+    size_t n_measured;        /* points with a throughput on both sides */
+    size_t n_base_runs;       /* of two runs: of the base's level, the base among them */
+    struct paired whole;      /* as `shown`, of the mean over points */
+    double whole_p_adjusted;  /* NaN: not tested, or the one point says it all */
+    enum change whole_change; /* None also where it was not tested */
     struct compared_busy busy;
-    /* Repeats on each side with which the gate can reject: if every point changed, and if one did
-     * alone. 0: these trials suffice. */
-    size_t repeats_for_all, repeats_for_one;
-    /* Repeats on each side that would give every common point that was measured an answer. 0: they
-     * have one. */
+    enum margin_verdict whole_margin; /* of all points */
+    /* Repeats that would give every common point that was measured an answer. 0: they have one, or
+     * no number would. */
     size_t repeats_to_decide;
     size_t counts[CHANGE_COUNT];
 
@@ -105,11 +115,6 @@ struct comparison {
     const char *axis;                 /* as axis_find has it; borrowed */
     char *axis_base, *axis_candidate; /* owned */
     size_t n_blocks;
-    struct paired whole;        /* the mean over points of each block */
-    double whole_p_adjusted;    /* NaN: not tested, or the one point says it all */
-    enum change whole_change;   /* of both kinds; None also where it was not tested */
-    double margin_ratio;        /* 0: not asked */
-    enum margin_verdict margin; /* of the whole */
 
     enum change change; /* of the whole: Slower, Inconclusive, Faster or NoneShown, in this order */
 };
@@ -126,10 +131,10 @@ json_t *comparison_to_json(const struct comparison *c);
 
 struct compare_params {
     double threshold_ratio; /* a change below it is no change, in either direction */
-    bool is_strict;         /* refuse runs that differ */
-    /* Other runs, of which those of the base's definition, machine and build say how far
-     * two runs of the same thing differ; the base and the candidate may be among them.
-     * Borrowed for the call. */
+    struct compare_margin margin;
+    bool is_strict; /* refuse runs that differ */
+    /* Other runs, in any order: those of the base's level say how far two runs of the same thing
+     * differ; the base and the candidate may be among them. Borrowed for the call. */
     const struct result *const *history;
     size_t n_history;
 };
@@ -147,15 +152,10 @@ int comparison_new(const struct result *base, const struct result *candidate,
  * conditions, and what the whole run has in common cancels. The rules are in
  * docs/contracts/compare.md, "One run". */
 
-/* Of all comparisons of a thing with itself at most this share names a change, at any
- * point or as a whole. */
-#define COMPARE_AXIS_ALPHA 0.01
-#define COMPARE_AXIS_REPEATS 5 /* recommended to a reader with fewer */
-
 struct compare_axis_params {
     const char *axis;       /* a name of the sweep, or "system" */
     double threshold_ratio; /* a change below it is no change, in either direction */
-    double margin_ratio;    /* show that the candidate is not slower than this; 0: do not ask */
+    struct compare_margin margin;
 };
 
 /* As comparison_new. -EINVAL also when the sweep has no such axis, or not two values of it, or did

@@ -1,6 +1,9 @@
 /* See gate.h. */
 #include "compare/gate.h"
 
+#include <math.h>
+#include <string.h>
+
 #include "base/mem.h"
 #include "compare/compare_parts.h"
 
@@ -25,13 +28,9 @@ static enum gate_outcome outcome_of(bool has_failed, bool has_passed)
     return has_failed ? GATE_CHECK_FAILED : has_passed ? GATE_CHECK_PASSED : GATE_CHECK_UNKNOWN;
 }
 
-static enum gate_outcome judge(enum margin_verdict margin, enum change change)
+static enum gate_outcome judge(enum margin_verdict margin)
 {
-    return margin != MARGIN_NOT_ASKED
-               ? outcome_of(margin == MARGIN_SLOWER, margin == MARGIN_NOT_SLOWER)
-               : outcome_of(change == CHANGE_SLOWER, change == CHANGE_FASTER ||
-                                                         change == CHANGE_NONE ||
-                                                         change == CHANGE_USUAL);
+    return outcome_of(margin == MARGIN_SLOWER, margin == MARGIN_NOT_SLOWER);
 }
 
 static void add(struct gate *g, struct gate_check check)
@@ -43,14 +42,13 @@ static void add_comparison(struct gate *g)
 {
     const struct comparison *c = g->comparison;
     vec_each (const struct compared_point, p, &c->points) {
-        add(g, (struct gate_check){
-                   .kind = GATE_OF_POINT, .outcome = judge(p->margin, p->change), .point = p});
+        add(g, (struct gate_check){.kind = GATE_OF_POINT, .outcome = judge(p->margin), .point = p});
     }
     vec_each (const struct point_result *, p, &c->only_base) {
         add(g, (struct gate_check){
                    .kind = GATE_OF_MISSING, .outcome = GATE_CHECK_UNKNOWN, .missing = *p});
     }
-    add(g, (struct gate_check){.kind = GATE_OF_COMPARISON, .outcome = judge(c->margin, c->change)});
+    add(g, (struct gate_check){.kind = GATE_OF_COMPARISON, .outcome = judge(c->whole_margin)});
 }
 
 static enum gate_verdict verdict_of(const struct gate_check *check)
@@ -113,64 +111,23 @@ void gate_done(struct gate *g)
 
 /* ---- the base ---- */
 
-/* Those of the taken runs that are of a run's kind, it among them. */
-static size_t take_kind(const struct result *of, const struct result *const *taken, size_t n,
-                        const struct result **ret)
+size_t gate_find_base(const struct result *candidate, const struct result *const *runs, size_t n,
+                      const struct result **ret_level)
 {
-    size_t used = 0;
+    _cleanup_(freep) const struct result **taken = xnew_array(const struct result *, n);
+    _cleanup_(freep) const struct result **level = xnew_array(const struct result *, n + 1);
+    size_t n_taken = 0, used = 0;
     for (size_t i = 0; i < n; i++) {
-        if (taken[i] == of || compare_history_is_same(of, taken[i])) {
-            ret[used++] = taken[i];
+        if (isnan(compare_mean_log(candidate, runs[i], NULL)) ||
+            (used > 0 && compare_leaves_level(ret_level, used, runs[i]))) {
+            continue;
+        }
+        taken[n_taken++] = runs[i];
+        const size_t n_level = compare_level_of(runs[i], taken, n_taken, level);
+        if (n_level >= RUN_SPREAD_MIN_RUNS) {
+            memcpy(ret_level, level, n_level * sizeof(*level));
+            used = n_level;
         }
     }
     return used;
-}
-
-/* Of the newest taken run that has enough of its kind. 0: none has. */
-static size_t newest_kind(const struct result *const *taken, size_t n, const struct result **ret)
-{
-    for (size_t i = n; i > 0; i--) {
-        const size_t used = take_kind(taken[i - 1], taken, n, ret);
-        if (used >= GATE_MIN_RUNS) {
-            return used;
-        }
-    }
-    return 0;
-}
-
-/* 1: it may go on; 0: it is slower, or that is not known; -1: the two cannot be compared. */
-static int is_no_slower(const struct result *const *base, size_t n, const struct result *other,
-                        const struct compare_params *params)
-{
-    struct compare_params with = *params;
-    struct comparison *c = NULL;
-    const char *fix;
-    struct err err;
-    with.history = base;
-    with.n_history = n;
-    with.is_strict = false; /* another build is what a gate is for */
-    if (comparison_new(base[n - 1], other, &with, &c, &fix, &err) < 0) {
-        return -1;
-    }
-    const bool is_well = judge(MARGIN_NOT_ASKED, c->change) == GATE_CHECK_PASSED;
-    comparison_free(c);
-    return is_well ? 1 : 0;
-}
-
-size_t gate_find_base(const struct result *candidate, const struct result *const *runs, size_t n,
-                      const struct compare_params *params, const struct result **ret_taken)
-{
-    _cleanup_(freep) const struct result **taken = xnew_array(const struct result *, n);
-    _cleanup_(freep) const struct result **kind = xnew_array(const struct result *, n);
-    size_t n_taken = 0;
-    for (size_t i = 0; i < n; i++) {
-        if (is_no_slower(&runs[i], 1, candidate, params) < 0) {
-            continue;
-        }
-        const size_t n_kind = newest_kind(taken, n_taken, kind);
-        if (n_kind == 0 || is_no_slower(kind, n_kind, runs[i], params) == 1) {
-            taken[n_taken++] = runs[i];
-        }
-    }
-    return newest_kind(taken, n_taken, ret_taken);
 }

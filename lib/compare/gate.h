@@ -53,6 +53,9 @@ struct gate {
     enum gate_verdict verdict;
 };
 
+/* The loss that a candidate must be shown not to reach, if no margin is named. */
+#define GATE_MARGIN_RATIO 0.05
+
 void gate_judge(const struct result *candidate, const struct comparison *comparison,
                 const char *refusal, struct gate *ret);
 void gate_done(struct gate *g);
@@ -61,10 +64,9 @@ size_t gate_count(const struct gate *g, enum gate_outcome outcome); /* checks wi
 bool gate_judges(const struct gate *g);
 
 /* The base out of a history: `runs`, the oldest first, all made before the candidate; those that
- * cannot be compared with it are passed over. Runs are taken as they are until three of a kind are:
- * the same definition, machine and build. From then on a run is taken unless it would be refused
- * against the newest such kind, so that what was refused is no base. Fills `ret_taken` with those
- * of the base's kind, n at most, the newest last; returns their number, 0: there is no base. */
-#define GATE_MIN_RUNS 3
+ * cannot be compared with it are passed over. It is the newest run with a level of three runs or
+ * more that does not leave the level that was the base before, so that what was refused is no base.
+ * Fills `ret_level` with that level, n at most, the base last; returns their number, 0: there is no
+ * base. */
 size_t gate_find_base(const struct result *candidate, const struct result *const *runs, size_t n,
-                      const struct compare_params *params, const struct result **ret_taken);
+                      const struct result **ret_level);

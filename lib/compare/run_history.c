@@ -7,31 +7,6 @@
 #include "base/str.h"
 #include "compare/compare_parts.h"
 
-/* Sum of the logs of the newest run's points, as another run measured them; NaN: it lacks one, or
- * has another unit. */
-static double sum_of_logs(const struct run_history *h, const struct result *r)
-{
-    const char *fix;
-    if (compare_check_kind(h->newest, r, &fix, NULL) < 0) {
-        return NAN;
-    }
-    struct comparison *c = compare_begin(h->newest, r);
-    double sum = 0;
-    size_t n = 0;
-    vec_each (const struct compared_point, p, &c->points) {
-        if (h->has_point && p->base->point->index != h->point) {
-            continue;
-        }
-        const struct figure *f = &p->candidate->throughput;
-        sum += f->estimate.known && str_eq(f->unit, p->base->throughput.unit)
-                   ? log(figure_shown_value(&p->base->throughput, f->estimate.value))
-                   : NAN;
-        n++;
-    }
-    comparison_free(c);
-    return n == (h->has_point ? 1 : h->newest->def->matrix.n_points) ? sum : NAN;
-}
-
 void run_history_explain(struct run_history_change *change, const struct result *before,
                          const struct result *after)
 {
@@ -66,14 +41,14 @@ void run_history_begin(struct run_history *h, const struct result *newest, const
 void run_history_add(struct run_history *h, const struct run_history_run *run)
 {
     const struct run_def *def = run->result->def;
-    const double sum = sum_of_logs(h, run->result);
+    const double log_value =
+        compare_mean_log(h->newest, run->result, h->has_point ? &h->point : NULL);
     const struct run_def *newest = h->newest->def;
-    if (isnan(sum) || spec_is_imported(def->spec) != spec_is_imported(newest->spec) ||
+    if (isnan(log_value) || spec_is_imported(def->spec) != spec_is_imported(newest->spec) ||
         run_options_lanes(&def->options) != run_options_lanes(&newest->options)) {
         *vec_push(&h->skipped) = xstrdup(run->name);
         return;
     }
-    const double log_value = h->has_point ? sum : sum / h->newest->def->matrix.n_points;
     *vec_push(&h->entries) = (struct run_history_entry){
         .name = xstrdup(run->name),
         .uid = xstrdup(run->uid),

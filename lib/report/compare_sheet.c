@@ -36,18 +36,20 @@ static void put_side(struct sheet *s, const char *title, const char *name,
     row_number(s, NULL, trials, p == NULL ? NAN : (double)p->n_succeeded, 1);
 }
 
-static void put_p(struct sheet *s, const struct comparison *c, const struct compared_point *p)
+/* The test that decides; of two runs without other runs of the base, that of their trials. */
+static void put_p(struct sheet *s, const struct compared_point *p)
 {
     struct table *t = row_people(s);
-    const bool is_tested = p->welch.known || p->paired.known;
-    if (t != NULL && p->p_adjusted < 0.001) {
+    const bool is_shown = p->shown.known;
+    const double value = is_shown ? p->shown.p : p->welch.known ? p->welch.p : NAN;
+    const double adjusted = is_shown ? p->p_adjusted : p->welch.known ? p->welch_p_adjusted : NAN;
+    if (t != NULL && adjusted < 0.001) {
         table_number(t, "P", "<0.001");
     } else if (t != NULL) {
-        table_known(t, "P", !isnan(p->p_adjusted), "%.3f", p->p_adjusted);
+        table_known(t, "P", !isnan(adjusted), "%.3f", adjusted);
     }
-    row_number(s, NULL, "p", p->welch.known ? p->welch.p : p->paired.known ? p->paired.p : NAN, 1);
-    row_number(s, NULL, "p_adjusted", is_tested ? p->p_adjusted : NAN, 1);
-    row_number(s, NULL, "gate_p", c->gate.known ? c->gate.p : NAN, 1);
+    row_number(s, NULL, "p", value, 1);
+    row_number(s, NULL, "p_adjusted", adjusted, 1);
 }
 
 static void put_row(struct sheet *s, const struct comparison *c, const struct compare_columns *with,
@@ -73,7 +75,7 @@ static void put_row(struct sheet *s, const struct comparison *c, const struct co
     row_figure(s, "RATIO", "ratio", &p->ratio, ROW_NUMBER);
     row_interval(s, with->interval, "ratio", &p->ratio, ROW_NUMBER);
     row_method(s, "ratio_method", &p->ratio);
-    put_p(s, c, p);
+    put_p(s, p);
     if (t != NULL && with->trials) {
         table_number(t, "TRIALS", "%zu+%zu", p->base->n_succeeded, p->candidate->n_succeeded);
     }
@@ -171,14 +173,14 @@ static const struct sheet_mark *mark_of_verdict(const struct comparison *c)
         .word = "INCONCLUSIVE", .color = TERMINAL_YELLOW, .markdown = "**Verdict:** "};
     static const struct sheet_mark faster = {
         .word = "Faster", .color = TERMINAL_GREEN, .markdown = "**Verdict:** "};
-    if (c->margin != MARGIN_NOT_ASKED) {
-        return c->margin == MARGIN_SLOWER         ? &slower
-               : c->margin == MARGIN_INCONCLUSIVE ? &inconclusive
-                                                  : &none;
+    if (c->whole_margin != MARGIN_NOT_ASKED) {
+        return c->whole_margin == MARGIN_SLOWER         ? &slower
+               : c->whole_margin == MARGIN_INCONCLUSIVE ? &inconclusive
+                                                        : &none;
     }
     return c->change == CHANGE_SLOWER         ? &slower
-           : c->change == CHANGE_INCONCLUSIVE ? &inconclusive
            : c->change == CHANGE_FASTER       ? &faster
+           : c->change == CHANGE_INCONCLUSIVE ? &inconclusive
                                               : &none;
 }
 

@@ -2,6 +2,8 @@
  * document of docs/contracts/gate.md. */
 #include "compare/gate.h"
 
+#include <math.h>
+
 #include "core/json_field.h"
 #include "report/prose.h"
 #include "report/sheets.h"
@@ -96,14 +98,20 @@ static void put_run(const struct gate_words *w, struct buf *out)
     }
 }
 
-static void put_point(const struct compared_point *p, bool by_margin, struct buf *out)
+/* The limit is the bound that decided. */
+static void put_point(const struct comparison *c, const struct compared_point *p, struct buf *out)
 {
     if (p->ratio.estimate.known) {
         buf_puts(out, "ratio ");
         words_put_estimate(&p->ratio.estimate, "", out);
         buf_puts(out, ": ");
     }
-    buf_puts(out, by_margin ? margin_verdict_names[p->margin] : change_names[p->change]);
+    if (p->shown.known && p->margin != MARGIN_SLOWER) {
+        buf_printf(out, "not below %.4g (one-sided 95%%), must not be below %.4g: ",
+                   exp(paired_low_95(&p->shown)), 1 - c->margin.ratio);
+    }
+    buf_puts(out, p->shown.known && p->margin != MARGIN_NOT_ASKED ? margin_verdict_names[p->margin]
+                                                                  : change_names[p->change]);
 }
 
 static void put_comparison(const struct gate_words *w, struct buf *out)
@@ -133,7 +141,7 @@ static void put_message(const struct gate_words *w, const struct gate_check *che
         }
         return;
     case GATE_OF_POINT:
-        put_point(check->point, w->gate->comparison->margin != MARGIN_NOT_ASKED, out);
+        put_point(w->gate->comparison, check->point, out);
         return;
     case GATE_OF_MISSING:
         buf_puts(out, "the candidate did not measure it");

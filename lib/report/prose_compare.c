@@ -53,20 +53,12 @@ static void say_figures(struct notes *lines, const struct comparison *c)
         buf_printf(&text, " %zu+%zu", n_base, n_candidate);
     }
     notes_add(lines, NOTE_INFO,
-              "Throughput: %s of the whole %s, median over%s trials. Ratio: candidate / base%s.",
+              "Throughput: %s of the whole %s, median over%s trials. Ratio: candidate / %s%s.",
               f.unit, f.scope, buf_cstr(&text),
+              c->axis == NULL && c->whole.known ? "mean of the base's level" : "base",
               compare_any_interval(c) ? ", with its 95% interval"
               : c->axis == NULL       ? "; intervals need 3 trials on both sides"
                                       : "; intervals need 3 pairs");
-}
-
-static void put_p(double p, struct buf *out)
-{
-    if (p < 0.0001) {
-        buf_puts(out, "< 0.0001");
-    } else {
-        buf_printf(out, "= %.4f", p);
-    }
 }
 
 /* "No change shown" is no statement about its size: the intervals are. */
@@ -86,16 +78,51 @@ static void say_allowed_loss(struct notes *lines, const struct comparison *c)
     }
 }
 
+/* The point whose loss is known worst; NULL if one shows nothing. */
+static const struct paired *vaguest(const struct comparison *c)
+{
+    const struct paired *most = &c->points.items[0].shown;
+    vec_each (const struct compared_point, p, &c->points) {
+        if (!p->shown.known) {
+            return NULL;
+        }
+        most = p->shown.error > most->error ? &p->shown : most;
+    }
+    return most;
+}
+
+/* What these data can show at all, and what it would take to show the margin. */
+static void put_resolution(const struct comparison *c, struct buf *out)
+{
+    const struct paired *most = vaguest(c);
+    const double margin = -log1p(-c->margin.ratio);
+    if (most == NULL || paired_resolution(most) <= margin) {
+        return;
+    }
+    buf_printf(out, "This machine can show " PERCENT " with %zu %s; ",
+               -100 * expm1(-paired_resolution(most)), most->n,
+               c->axis != NULL ? "repeats" : "runs of the base's level");
+    const size_t n = c->axis == NULL ? 0 : paired_n_resolving(most, margin);
+    buf_printf(out, PERCENT " needs ", 100 * c->margin.ratio);
+    if (n > 0) {
+        buf_printf(out, "about %zu.", n);
+    } else if (c->axis != NULL) {
+        buf_puts(out, "a quieter one.");
+    } else {
+        buf_puts(out, "both builds in one run: gate --ab.");
+    }
+}
+
 static void say_margin(struct notes *lines, const struct comparison *c)
 {
-    if (c->margin == MARGIN_NOT_ASKED) {
+    if (c->whole_margin == MARGIN_NOT_ASKED) {
         return;
     }
     size_t n = 0;
     double low = INFINITY;
     vec_each (const struct compared_point, p, &c->points) {
         n += p->margin == MARGIN_NOT_SLOWER;
-        low = fmin(low, p->paired.known ? exp(paired_low_95(&p->paired)) : 0);
+        low = fmin(low, p->shown.known ? exp(paired_low_95(&p->shown)) : 0);
     }
     _cleanup_(buf_done) struct buf limit = BUF_INIT;
     if (low > 0) {
@@ -104,45 +131,40 @@ static void say_margin(struct notes *lines, const struct comparison *c)
     notes_add(lines, NOTE_INFO,
               "Not slower than " PERCENT
               ": shown at %zu of %zu point%s, each by its one-sided 95%% limit%s.",
-              100 * c->margin_ratio, n, c->points.len, plural(c->points.len), buf_cstr(&limit));
+              100 * c->margin.ratio, n, c->points.len, plural(c->points.len), buf_cstr(&limit));
+    buf_clear(&limit);
+    put_resolution(c, &limit);
+    if (limit.len > 0) {
+        notes_add(lines, NOTE_INFO, "%s", buf_cstr(&limit));
+    }
 }
 
 /* The trials of two runs do not show how far runs differ; other runs do. */
 static void say_history(struct notes *lines, const struct comparison *c)
 {
-    if (c->between.known) {
-        notes_add(
-            lines, NOTE_INFO,
-            "Usual spread: %zu runs of the base's definition, machine and build differ by " PERCENT
-            ". A change counts from P = %g against these.",
-            c->between.n_runs, 100 * expm1(c->between.sd), COMPARE_HISTORY_ALPHA);
+    if (c->axis == NULL && c->whole.known) {
+        notes_add(lines, NOTE_INFO,
+                  "Usual spread: the %zu runs of the base's level (one definition, machine and "
+                  "build, and as fast) differ by " PERCENT ".",
+                  c->whole.n, 100 * expm1(c->whole.sd));
     }
 }
 
 /* What a change is: docs/contracts/compare.md has the tests. */
 static void say_rule(struct notes *lines, const struct comparison *c)
 {
-    const bool is_axis = c->axis != NULL;
-    const size_t tested =
-        vec_sum(&c->points, p, (size_t)(is_axis ? p->paired.known : p->welch.known));
-    if (tested == 0) {
-        return;
+    const size_t shown = vec_sum(&c->points, p, (size_t)p->shown.known);
+    if (shown > 0) {
+        notes_add(lines, NOTE_INFO,
+                  "Slower or faster: P (of %s), adjusted for %zu point%s, is at most %g, and the "
+                  "change is at least " PERCENT ".",
+                  c->axis != NULL ? "pairs" : "runs", shown, plural(shown), COMPARE_NAMED_ALPHA,
+                  100 * c->threshold_ratio);
+        if (!isnan(c->whole_p_adjusted)) {
+            notes_add(lines, NOTE_INFO, "All points together: P %s %.4f.",
+                      c->whole_p_adjusted < 0.0001 ? "<" : "=", fmax(c->whole_p_adjusted, 0.0001));
+        }
     }
-    _cleanup_(buf_done) struct buf whole = BUF_INIT;
-    if (!is_axis) {
-        put_p(c->gate.p, &whole);
-    } else if (c->whole.known && !isnan(c->whole_p_adjusted)) {
-        put_p(c->whole_p_adjusted, &whole);
-    }
-    notes_add(
-        lines, NOTE_INFO,
-        "Slower or faster: P%s, adjusted for %zu point%s, %s at most %g, and the change is at "
-        "least " PERCENT ".%s%s%s",
-        is_axis ? " (of pairs)" : "", tested, plural(tested),
-        is_axis ? "is" : "and that of all points together are",
-        is_axis ? COMPARE_AXIS_ALPHA : COMPARE_ALPHA, 100 * c->threshold_ratio,
-        whole.len == 0 ? "" : " All points together: P ", buf_cstr(&whole),
-        whole.len == 0 ? "" : ".");
     say_margin(lines, c);
     say_history(lines, c);
     say_allowed_loss(lines, c);
@@ -204,27 +226,25 @@ static void say_machine_busy(struct notes *lines, const struct comparison *c)
         "explains a ratio of %.3f; %.3f remain%s; run it again on a quiet machine, or sweep both "
         "in one run and compare RUN --axis NAME",
         buf_cstr(&text), 100 * busy->base_share, 100 * busy->candidate_share,
-        n > 1 ? " (where it differs most)" : "", exp(busy->explained), exp(busy->alone.difference),
-        busy->p_adjusted <= COMPARE_HISTORY_ALPHA ? ", less than that" : " and show no change");
+        n > 1 ? " (where it differs most)" : "", exp(busy->explained), exp(busy->alone.mean),
+        busy->p_adjusted <= COMPARE_NAMED_ALPHA ? ", less than that" : " and show no change");
 }
 
 /* Why points have no answer, and what gives them one. The verdict says how many they are. */
 static void say_undecided(struct notes *lines, const struct comparison *c)
 {
-    const size_t repeats =
-        c->repeats_for_all > c->repeats_to_decide ? c->repeats_for_all : c->repeats_to_decide;
+    const size_t repeats = c->repeats_to_decide;
     if (c->counts[CHANGE_SPREAD_UNKNOWN] > 0) {
         notes_add(lines, NOTE_WARNING,
-                  "how much two equal runs differ here is unknown: that takes %d runs of the "
-                  "base's definition, machine and build, and there %s %zu; run the base again, or "
-                  "sweep both in one run and compare RUN --axis NAME",
+                  "%d runs of the base's definition, machine and build say how much two equal runs "
+                  "differ here, and there %s %zu; run the base again, or sweep both in one run and "
+                  "compare RUN --axis NAME",
                   RUN_SPREAD_MIN_RUNS, c->n_base_runs == 1 ? "is" : "are", c->n_base_runs);
     }
     say_machine_busy(lines, c);
-    if (c->axis != NULL &&
-        (c->counts[CHANGE_INCONCLUSIVE] > 0 || c->whole_change == CHANGE_INCONCLUSIVE)) {
+    if (c->counts[CHANGE_INCONCLUSIVE] > 0 || c->whole_change == CHANGE_INCONCLUSIVE) {
         notes_add(lines, NOTE_WARNING, "inconclusive: P is at most %g, but not %g", COMPARE_ALPHA,
-                  COMPARE_AXIS_ALPHA);
+                  COMPARE_NAMED_ALPHA);
     }
     if (repeats > 0) {
         notes_add(lines, NOTE_WARNING, "--repeats %zu%s would likely give the answer", repeats,
@@ -287,17 +307,57 @@ static void put_changes(const struct comparison *c, struct buf *out)
     }
 }
 
+/* "25% slower" */
+static void put_change(double ratio, struct buf *out)
+{
+    if (fabs(ratio - 1) < 0.00005) {
+        buf_puts(out, "as fast");
+    } else {
+        buf_printf(out, PERCENT " %s", 100 * fabs(ratio - 1), ratio < 1 ? "slower" : "faster");
+    }
+}
+
+/* Of two runs whose spread is not known: what they measured, and what that leaves open. */
+static void put_two_runs(const struct comparison *c, struct buf *out)
+{
+    const struct estimate *e = &c->geomean_ratio.estimate;
+    if (c->axis != NULL || c->n_base_runs >= RUN_SPREAD_MIN_RUNS) {
+        return;
+    }
+    put_change(e->value, out);
+    buf_puts(out, " in these two runs");
+    if (e->has_interval) {
+        const bool is_plain = (e->low < 1) == (e->high < 1); /* the two limits are of one kind */
+        const double near = e->high < 1 ? e->high : e->low, far = e->high < 1 ? e->low : e->high;
+        buf_puts(out, " (95% within the runs: ");
+        if (is_plain) {
+            buf_printf(out, PERCENT " to ", 100 * fabs(near - 1));
+        } else {
+            put_change(near, out);
+            buf_puts(out, " to ");
+        }
+        put_change(far, out);
+        buf_putc(out, ')');
+    }
+    buf_puts(out, "; how much whole runs differ is unknown from ");
+    if (c->n_base_runs == 1) {
+        buf_puts(out, "one run a side; ");
+    } else {
+        buf_printf(out, "%zu runs of the base; ", c->n_base_runs);
+    }
+}
+
 /* What was asked comes first. */
 static void put_margin(const struct comparison *c, struct buf *out)
 {
-    static const char *const words[] = {
+    const char *const words[] = {
         [MARGIN_NOT_SLOWER] = "not slower than ",
-        [MARGIN_SLOWER] = "slower than ",
+        [MARGIN_SLOWER] = c->margin.is_default ? "slower; allowed is " : "slower than ",
         [MARGIN_INCONCLUSIVE] = "not shown to be no slower than ",
     };
-    if (c->margin != MARGIN_NOT_ASKED) {
-        buf_printf(out, "%s" PERCENT "%s; ", words[c->margin], 100 * c->margin_ratio,
-                   c->margin == MARGIN_NOT_SLOWER ? " (95%)" : "");
+    if (c->whole_margin != MARGIN_NOT_ASKED) {
+        buf_printf(out, "%s" PERCENT "%s; ", words[c->whole_margin], 100 * c->margin.ratio,
+                   c->whole_margin == MARGIN_NOT_SLOWER ? " (95%)" : "");
     }
 }
 
@@ -308,6 +368,7 @@ static void say_verdict(struct notes *lines, const struct comparison *c)
     buf_puts(&text, " compared with ");
     comparison_describe_side(c, true, &text);
     buf_puts(&text, ": ");
+    put_two_runs(c, &text);
     put_margin(c, &text);
     put_changes(c, &text);
     if (c->only_base.len > 0) {
@@ -318,9 +379,6 @@ static void say_verdict(struct notes *lines, const struct comparison *c)
         buf_printf(&text, ", all points together %s by " PERCENT,
                    c->whole_change == CHANGE_SLOWER ? "slower" : "faster",
                    100 * fabs(c->geomean_ratio.estimate.value - 1));
-    }
-    if (c->change == CHANGE_NONE && c->gate_rejects) {
-        buf_puts(&text, ", but over all points together the runs differ");
     }
     buf_putc(&text, '.');
     notes_add(lines, NOTE_VERDICT, "%s", buf_cstr(&text));

@@ -22,6 +22,18 @@ static double t_without_spread(double difference)
     return fabs(difference) >= PAIRED_SAME ? copysign(INFINITY, difference) : 0;
 }
 
+static struct paired tested(struct paired p, double error, double df)
+{
+    p.df = df;
+    p.p = 1;
+    if (p.known) {
+        p.error = error;
+        p.t = error > 0 ? p.mean / error : t_without_spread(p.mean);
+        p.p = student_two_sided(p.t, p.df);
+    }
+    return p;
+}
+
 struct paired paired_test_staged(const double *differences, size_t n, size_t n_first)
 {
     struct contrast mean = significance_mean(&(struct sample){differences, n});
@@ -37,29 +49,27 @@ struct paired paired_test_staged(const double *differences, size_t n, size_t n_f
         .n = n,
         .mean = mean.value,
         .sd = sd_of(&mean, n),
-        .df = mean.df,
-        .p = 1,
     };
-    if (p.known) {
-        p.t = p.sd > 0 ? p.mean / sqrt(mean.variance) : t_without_spread(p.mean);
-        p.p = student_two_sided(p.t, p.df);
-    }
-    return p;
+    return tested(p, p.sd / sqrt((double)n), mean.df);
 }
 
 struct estimate paired_ratio(const struct paired *p)
 {
     struct estimate e = {.known = p->n > 0, .value = exp(p->mean)};
     if (p->known) {
-        e.logs = (struct contrast){
-            .value = p->mean, .variance = p->sd * p->sd / (double)p->n, .df = p->df};
-        const double half = student_quantile(p->df, 0.05) * sqrt(e.logs.variance);
+        e.logs = (struct contrast){.value = p->mean, .variance = p->error * p->error, .df = p->df};
+        const double half = student_quantile(p->df, 0.05) * p->error;
         e.has_interval = true;
         e.low = exp(p->mean - half);
         e.high = exp(p->mean + half);
         e.method = INTERVAL_PAIRED_LOG;
     }
     return e;
+}
+
+double paired_p(const struct paired *p)
+{
+    return p->known ? p->p : NAN;
 }
 
 double paired_p_above(const struct paired *p, double bound)
@@ -71,20 +81,30 @@ double paired_p_above(const struct paired *p, double bound)
     if (p->sd <= 0) {
         return distance > 0 ? 0 : 1;
     }
-    const double half = student_two_sided(distance / (p->sd / sqrt((double)p->n)), p->df) / 2;
+    const double half = student_two_sided(distance / p->error, p->df) / 2;
     return distance > 0 ? half : 1 - half;
 }
 
 double paired_low_95(const struct paired *p)
 {
-    return p->mean - student_quantile(p->df, 0.10) * p->sd / sqrt((double)p->n);
+    return p->mean - student_quantile(p->df, 0.10) * p->error;
 }
 
-size_t paired_n_above(const struct paired *p, double bound)
+/* In standard errors. */
+static double resolution(double df)
+{
+    return student_quantile(df, 0.10) + student_quantile(df, 0.20);
+}
+
+double paired_resolution(const struct paired *p)
+{
+    return resolution(p->df) * p->error;
+}
+
+size_t paired_n_resolving(const struct paired *p, double loss)
 {
     for (size_t n = PAIRED_MIN_N; p->known && n < N_MAX; n++) {
-        const double half = student_quantile((double)(n - 1), 0.10) * p->sd / sqrt((double)n);
-        if (p->mean - half > bound) {
+        if (resolution((double)(n - 1)) * p->sd / sqrt((double)n) < loss) {
             return n;
         }
     }
@@ -101,18 +121,23 @@ void paired_adjust(const double *p, size_t n, double *ret)
     }
 }
 
-struct run_spread run_spread_test(const double *same, size_t n, double other)
+struct paired run_spread_test(const double *same, size_t n, double other)
 {
     const struct contrast mean = significance_mean(&(struct sample){same, n});
-    struct run_spread b = {.known = n >= RUN_SPREAD_MIN_RUNS, .n_runs = n, .df = mean.df, .p = 1};
-    if (b.known) {
-        b.difference = other - mean.value;
-        b.sd = sd_of(&mean, n);
-        b.t = b.sd > 0 ? b.difference / (b.sd * sqrt(1 + 1 / (double)n))
-                       : t_without_spread(b.difference);
-        b.p = student_two_sided(b.t, b.df);
+    const double difference = other - mean.value;
+    const struct paired b = {.known = n >= RUN_SPREAD_MIN_RUNS,
+                             .n = n,
+                             .mean = fabs(difference) < PAIRED_SAME ? 0 : difference,
+                             .sd = sd_of(&mean, n)};
+    return tested(b, b.sd * sqrt(1 + 1 / (double)n), mean.df);
+}
+
+void run_spread_widen(struct paired *b, double variance, double df)
+{
+    const double own = b->error * b->error, both = own + variance;
+    if (b->known && variance > 0) {
+        *b = tested(*b, sqrt(both), both * both / (own * own / b->df + variance * variance / df));
     }
-    return b;
 }
 
 /* ---- pairs ---- */

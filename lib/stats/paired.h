@@ -13,10 +13,12 @@
 /* Logs that differ by less are the same: sums of the same numbers differ in the last digits. */
 #define PAIRED_SAME 1e-12
 
+/* What data show of a mean difference of logs; also that of a run from others, see below. */
 struct paired {
     bool known; /* PAIRED_MIN_N pairs or more */
     size_t n;
-    double mean, sd; /* of the differences, sd with n - 1; `mean` deviates by sd / sqrt(n) */
+    double mean, sd; /* of the differences, sd with n - 1 */
+    double error;    /* the standard error of `mean`: sd / sqrt(n) of pairs */
     double t, df, p; /* against a mean of 0, two-sided; t infinite where they do not vary */
 };
 /* A stop rule may have chosen the number of pairs by the first `n_first` trials of each side
@@ -28,14 +30,17 @@ struct paired paired_test_staged(const double *differences, size_t n, size_t n_f
  * under PAIRED_MIN_N. */
 struct estimate paired_ratio(const struct paired *p);
 
+double paired_p(const struct paired *p); /* NaN: not known */
 /* P under a mean of `bound` or less for a mean as large as this one, one-sided: small where the
  * mean is above. 1 if not known. */
 double paired_p_above(const struct paired *p, double bound);
 /* The mean's lower limit with one-sided 95%. */
 double paired_low_95(const struct paired *p);
-/* How many pairs would show, at 5% and one-sided, that the mean is above `bound`, if mean and
- * spread stay as they are; 0: no number under 1,000 does. */
-size_t paired_n_above(const struct paired *p, double bound);
+/* The loss, as a log, that these data can exclude: with a mean of 0 the one-sided 95% limit is
+ * above its negative in 9 of 10 cases. */
+double paired_resolution(const struct paired *p);
+/* How many pairs that vary so bring the resolution to `loss`; 0: no number under 1,000 does. */
+size_t paired_n_resolving(const struct paired *p, double loss);
 
 /* Holm, Scand. J. Statist. 6 (1979) 65-70: ret[i] <= q exactly where p[i] is rejected with
  * a probability of at most q to reject any true hypothesis, however they depend on each
@@ -46,19 +51,15 @@ void paired_adjust(const double *p, size_t n, double *ret);
 
 #define RUN_SPREAD_MIN_RUNS 3 /* of the same thing, to say how far two of them differ */
 
-/* How far runs of the same thing differ, and whether one more run differs by more: the trials of a
- * run share the hour and the machine, so they do not show it. Values are means of logs of
- * throughput, one for each run. */
-struct run_spread {
-    bool known; /* RUN_SPREAD_MIN_RUNS or more */
-    size_t n_runs;
-    double difference; /* the other run less the mean of these */
-    double sd;         /* of these, with n - 1 */
-    double t, df, p;   /* two-sided, against one more run of the same kind */
-};
-/* A prediction: difference / (sd sqrt(1 + 1 / n)) is Student's t with n - 1 degrees of freedom if
- * the other run is one more of the same kind. */
-struct run_spread run_spread_test(const double *same, size_t n, double other);
+/* Is the difference of another run from the mean of n runs of the same thing more than one more run
+ * of it would have? The trials of a run share the hour and the machine, so they do not show it.
+ * Values are means of logs of throughput, one for each run. A prediction: difference / (sd sqrt(1 +
+ * 1 / n)) is Student's t with n - 1 degrees of freedom if the other run is one more of the same
+ * kind. `known` from RUN_SPREAD_MIN_RUNS runs on. */
+struct paired run_spread_test(const double *same, size_t n, double other);
+/* The mean of the other run is less certain than theirs, as its trials vary more: by this variance,
+ * which has these degrees of freedom (Satterthwaite). */
+void run_spread_widen(struct paired *b, double variance, double df);
 
 /* Which of n items lower the values of the pairs that they are in, such as nodes the throughput of
  * a transfer between two of them (docs/contracts/result.md, "Pairs of nodes"). Used by

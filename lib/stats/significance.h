@@ -61,33 +61,6 @@ struct welch significance_welch_of(const struct contrast *a, const struct contra
  * where their procedure rejects p[i] at the false discovery rate q. ret_adjusted may be p. */
 void significance_adjust(const double *p, size_t n, double *ret_adjusted);
 
-/* ---- all points at once ---- */
-
-struct stratum {
-    struct sample a, b; /* at least one value each */
-};
-
-#define SIGNIFICANCE_EXACT_MAX 200000 /* arrangements that are all looked at; beyond, some */
-#define SIGNIFICANCE_DRAWS 9999
-
-struct permutation {
-    bool known;        /* there is a stratum with three values or more */
-    double statistic;  /* sum over strata of N ln(1 + t^2 / (N - 2)), t: two-sample Student */
-    double p, p_least; /* p_least: what these numbers of values reach at best */
-    bool is_exact;
-    uint64_t n_arrangements; /* all there are if exact, else those drawn */
-};
-/* Do two runs differ in any stratum, in whichever direction? Values are exchanged between a and b
- * inside strata only. Exact where there are few arrangements; else SIGNIFICANCE_DRAWS of them,
- * drawn from `seed`, and p = (at least as far + 1) / (drawn + 1): Phipson and Smyth, Stat. Appl.
- * Genet. Mol. Biol. 9 (2010) 39. The order of strata and exchanging a and b change nothing. */
-struct permutation significance_permute(const struct stratum *strata, size_t n, uint64_t seed);
-
-/* The p that a stratum of n_a and n_b values reaches by itself, at best. */
-double significance_least(size_t n_a, size_t n_b);
-/* The fewest values on either side of n strata with which significance_permute can reach alpha. */
-size_t significance_values_needed(size_t n_strata, double alpha);
-
 /* ---- numbers in ascending order: for tests by rank and corrections of many p ---- */
 
 struct ranked {

@@ -21,6 +21,7 @@ const char *const interval_method_names[] = {
     [INTERVAL_TWO_STAGE_LOG] = "SteinTwoStageTLog",
     [INTERVAL_WELCH_LOG] = "WelchLog",
     [INTERVAL_PAIRED_LOG] = "PairedTLog",
+    [INTERVAL_RUNS_LOG] = "RunSpreadTLog",
     [INTERVAL_MODEL_LOG] = "ModelTLog",
 };
 

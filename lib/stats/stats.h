@@ -13,6 +13,7 @@ enum interval_method {
     INTERVAL_TWO_STAGE_LOG,    /* of a point with a stop rule: Stein's, on log throughput */
     INTERVAL_WELCH_LOG,        /* of ratios: Welch's t on the logs of both sides */
     INTERVAL_PAIRED_LOG,       /* of ratios of pairs: Student's t on the logs of their ratios */
+    INTERVAL_RUNS_LOG,         /* of ratios to a level: Student's t on the logs of its runs */
     INTERVAL_MODEL_LOG,        /* of what is predicted: Student's t on the logs of sizes */
 };
 extern const char *const interval_method_names[]; /* "StudentTLog", ... */

@@ -46,6 +46,14 @@ struct comparison *compare_beside(const struct fixture *a, const struct fixture 
     return c;
 }
 
+struct comparison *compare_alone(const struct fixture *a, const struct fixture *b)
+{
+    struct comparison *c = NULL;
+    const char *fix = NULL;
+    assert_int_equal(comparison_new(a->result, b->result, &defaults, &c, &fix, NULL), 0);
+    return c;
+}
+
 struct comparison *compare(const struct fixture *a, const struct fixture *b,
                            const struct compare_params *params)
 {

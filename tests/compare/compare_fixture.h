@@ -33,6 +33,9 @@ struct comparison *compare_beside(const struct fixture *a, const struct fixture 
                                   const struct compare_params *params,
                                   const double factors[static FIXTURE_HISTORY]);
 
+/* Without other runs: what the trials of the two say. */
+struct comparison *compare_alone(const struct fixture *a, const struct fixture *b);
+
 /* Beside runs that came out as the base did: any change is beyond what they differ by. */
 struct comparison *compare(const struct fixture *a, const struct fixture *b,
                            const struct compare_params *params);

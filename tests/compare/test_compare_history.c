@@ -52,8 +52,8 @@ TEST(a_change_is_beyond_the_usual_spread)
         print_message("# row '%s': %s\n", rows[i].name, changes);
         assert_string_equal(changes, rows[i].changes);
         assert_int_equal(c->n_base_runs, rows[i].n_history + 1);
-        assert_int_equal(c->between.known, rows[i].n_history >= 2);
-        if (c->between.known) {
+        assert_int_equal(c->whole.known, rows[i].n_history >= 2);
+        if (c->whole.known) {
             assert_int_equal(c->whole_change, rows[i].whole_change);
         }
         assert_int_equal(c->change, rows[i].change);
@@ -92,4 +92,31 @@ TEST(which_runs_are_the_base_s)
     const char *fix = NULL;
     assert_int_equal(comparison_new(a.result, b.result, &params, &c, &fix, NULL), 0);
     assert_int_equal(c->n_base_runs, 3);
+}
+
+/* Builds of the same identity that were slower are in the store: they are another level, and excuse
+ * nothing. */
+TEST(slow_siblings_are_another_level)
+{
+    static const double x[] = {40, 70, 120, 200}, slow[] = {36, 63, 108, 180};
+    static const double siblings[FIXTURE_HISTORY] = {1.002, 0.997, 0.97, 0.9, 0.9};
+    _cleanup_(fixture_done) struct fixture a, b;
+    make_run(&a, "demo-7k3fq", 5, x, 0);
+    make_run(&b, "demo-q2v8n", 5, slow, 3);
+    _cleanup_(fixture_history_done) struct fixture_history h;
+    fixture_history_init(&h, a.result, siblings);
+    const struct compare_params params = {
+        .threshold_ratio = 0.02, .history = h.list, .n_history = FIXTURE_HISTORY};
+    _cleanup_(comparison_freep) struct comparison *c = NULL;
+    const char *fix = NULL;
+    assert_int_equal(comparison_new(a.result, b.result, &params, &c, &fix, NULL), 0);
+    assert_int_equal(c->n_base_runs, 3);
+    assert_int_equal(c->change, CHANGE_SLOWER);
+    const struct result *level[FIXTURE_HISTORY + 1];
+    const struct result *const others[] = {a.result, h.list[0], h.list[1], h.list[2], h.list[3]};
+    assert_int_equal(compare_level_of(h.list[4], others, 5, level), 3); /* of the slow ones */
+    assert_ptr_equal(level[0], h.list[2]);
+    assert_false(compare_leaves_level(level, 3, b.result));
+    assert_int_equal(compare_level_of(a.result, h.list, FIXTURE_HISTORY, level), 3);
+    assert_true(compare_leaves_level(level, 3, b.result));
 }

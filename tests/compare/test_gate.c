@@ -10,7 +10,6 @@
     "  thresholds:\n  - {metric: throughput, where: {trainers: 2}, min: 100}\n"
 
 static const double spread[] = {1, 1.004, 0.997, 1.002};
-static const struct compare_params defaults = {.threshold_ratio = COMPARE_THRESHOLD_RATIO};
 
 /* Two points of 60 and 110 samples/s, times a factor; `n_trials` of four succeed. */
 static void make(struct fixture *f, double factor, uint32_t n_trials)
@@ -66,7 +65,7 @@ TEST(skipped_thresholds)
     size_t n;
     make(&f, 1, 4);
     struct result *r = f.result;
-    struct comparison c = {.base = r, .candidate = r, .change = CHANGE_NONE};
+    struct comparison c = {.base = r, .candidate = r, .whole_margin = MARGIN_NOT_SLOWER};
     *vec_push(&r->skipped) = r->thresholds.items[0].threshold;
     assert_int_equal(judge(&f, NULL, NULL, &n), GATE_PASSED); /* the other one was judged */
     assert_int_equal(n, 3);
@@ -89,49 +88,30 @@ TEST(skipped_thresholds)
     assert_int_equal(judge(&f, NULL, NULL, &n), GATE_THRESHOLD);
 }
 
-/* Every verdict of a comparison: what is not known is not passed. */
-TEST(changes_and_margins)
+/* What is not known is not passed: at a point alone, and of all points together. */
+TEST(margins)
 {
-    static const struct {
-        enum change change;
-        enum gate_verdict verdict;
-    } rows[] = {
-        {CHANGE_SLOWER, GATE_SLOWER},
-        {CHANGE_FASTER, GATE_PASSED},
-        {CHANGE_INCONCLUSIVE, GATE_INCONCLUSIVE},
-        {CHANGE_SPREAD_UNKNOWN, GATE_INCONCLUSIVE},
-        {CHANGE_USUAL, GATE_PASSED},
-        {CHANGE_NONE, GATE_PASSED},
-        {CHANGE_TOO_FEW, GATE_INCONCLUSIVE},
-        {CHANGE_NOT_MEASURED, GATE_INCONCLUSIVE},
-        {CHANGE_MACHINE_BUSY, GATE_INCONCLUSIVE},
-    };
     static const enum gate_verdict of_margin[] = {
+        [MARGIN_NOT_ASKED] = GATE_INCONCLUSIVE,
         [MARGIN_NOT_SLOWER] = GATE_PASSED,
         [MARGIN_SLOWER] = GATE_SLOWER,
         [MARGIN_INCONCLUSIVE] = GATE_INCONCLUSIVE,
     };
-    _Static_assert(N_ROWS(rows) == CHANGE_COUNT, "a row for each verdict");
     _cleanup_(fixture_done) struct fixture f;
     size_t n;
     make(&f, 1, 4);
     struct comparison c = {.base = f.result, .candidate = f.result};
     struct compared_point *p = vec_push(&c.points);
-    for (size_t i = 0; i < N_ROWS(rows); i++) {
-        *p = (struct compared_point){.change = rows[i].change};
-        c.change = CHANGE_NONE; /* a point alone decides */
-        assert_int_equal(judge(&f, &c, NULL, &n), rows[i].verdict);
+    for (int m = MARGIN_NOT_ASKED; m <= MARGIN_INCONCLUSIVE; m++) {
+        p->margin = (enum margin_verdict)m;
+        c.whole_margin = MARGIN_NOT_SLOWER;
+        assert_int_equal(judge(&f, &c, NULL, &n), of_margin[m]);
         assert_int_equal(n, 4);
-    }
-    *p = (struct compared_point){.change = CHANGE_NONE};
-    c.change = CHANGE_SLOWER; /* all points together do, too */
-    assert_int_equal(judge(&f, &c, NULL, &n), GATE_SLOWER);
-    for (int m = MARGIN_NOT_SLOWER; m <= MARGIN_INCONCLUSIVE; m++) { /* what was asked decides */
-        p->margin = c.margin = (enum margin_verdict)m;
+        p->margin = MARGIN_NOT_SLOWER;
+        c.whole_margin = (enum margin_verdict)m;
         assert_int_equal(judge(&f, &c, NULL, &n), of_margin[m]);
     }
-    c.margin = MARGIN_NOT_ASKED;
-    c.change = CHANGE_NONE;
+    c.whole_margin = MARGIN_NOT_SLOWER;
     *vec_push(&c.only_base) = f.result->points;
     assert_int_equal(judge(&f, &c, NULL, &n), GATE_INCONCLUSIVE);
     vec_done(&c.points);
@@ -159,7 +139,7 @@ TEST(what_was_refused_is_no_base)
         const struct result *taken[FIXTURE_HISTORY + 1];
         fixture_history_init(&h, f.result, rows[i].factors);
         const struct result *candidate = rows[i].is_slow ? slow.result : f.result;
-        const size_t n = gate_find_base(candidate, h.list, rows[i].n, &defaults, taken);
+        const size_t n = gate_find_base(candidate, h.list, rows[i].n, taken);
         assert_int_equal(n, rows[i].n_base);
         if (n > 0) {
             assert_ptr_equal(taken[n - 1], h.list[rows[i].newest]);

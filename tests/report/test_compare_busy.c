@@ -47,8 +47,8 @@ TEST(says_why_and_what_to_do)
          "in one run and compare RUN --axis NAME",
          "demo-q2v8n compared with demo-7k3fq: of 2 points 2 MachineBusy."},
         {50, 0.02, "",
-         "demo-q2v8n compared with demo-7k3fq: of 2 points 2 Slower by up to 50%, all points "
-         "together slower by 50%."},
+         "demo-q2v8n compared with demo-7k3fq: of 2 points 2 Slower by up to 50.4%, all points "
+         "together slower by 50.4%."},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         _cleanup_(fixture_done) struct fixture a, b;

@@ -216,6 +216,7 @@ static void scale(struct point_result *p, double factor)
         p->trials[i] = trials[i];
         p->trials[i].throughput *= factor;
     }
+    p->throughput.estimate.value *= factor;
 }
 
 void fixture_history_init(struct fixture_history *h, const struct result *base,
@@ -225,6 +226,7 @@ void fixture_history_init(struct fixture_history *h, const struct result *base,
         const uint32_t n = base->def->matrix.n_points;
         h->defs[i] = *base->def;
         h->defs[i].uid = xasprintf("history-%zu", i);
+        h->defs[i].created_unix_ms += (int64_t)i;
         h->results[i] = *base;
         h->results[i].def = &h->defs[i];
         h->results[i].phase = RUN_SUCCEEDED;

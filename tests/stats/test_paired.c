@@ -58,7 +58,7 @@ TEST(few_or_equal)
     assert_false(p.known || paired_ratio(&p).has_interval);
     near("two give a ratio", exp(0.05), paired_ratio(&p).value);
     near("two are too few for a margin", 1, paired_p_above(&p, -1));
-    assert_int_equal(paired_n_above(&p, -1), 0);
+    assert_int_equal(paired_n_resolving(&p, 1), 0);
     p = paired_test_staged(d, 4, 4);
     assert_true(isinf(p.t) && p.p == 0);
     near("surely above", 0, paired_p_above(&p, 0.04));
@@ -71,12 +71,12 @@ TEST(few_or_equal)
 TEST(one_more_run)
 {
     static const double same[] = {4.60, 4.62, 4.59, 4.61};
-    struct run_spread b = run_spread_test(same, 4, 4.55);
+    struct paired b = run_spread_test(same, 4, 4.55);
     assert_true(b.known);
     near("sd", 0.012909944487358154, b.sd);
     near("t", -3.810511776651456, b.t);
     near("p", 0.03177698057239783, b.p);
-    near("difference", -0.055, b.difference);
+    near("difference", -0.055, b.mean);
     assert_false(run_spread_test(same, 2, 4.55).known); /* two runs may be alike by accident */
     static const double equal[] = {1, 1, 1};
     near("all alike", 0, run_spread_test(equal, 3, 1.5).p);
@@ -84,14 +84,15 @@ TEST(one_more_run)
     near("and so is the other", 1, run_spread_test(equal, 3, 1).p);
 }
 
+/* SciPy's t.ppf: 2.9199856 + 1.8856181 of 2, 2.1318468 + 1.5332063 of 4 degrees of freedom. */
 TEST(pairs_needed)
 {
-    struct paired p = {.known = true, .n = 3, .mean = 0, .sd = 0.01, .df = 2};
-    /* t(0.95, n - 1) 0.01 / sqrt(n) < 0.0202: 1.686% at n = 3; 0.0102: 1.177% at 4, 0.953% at 5. */
-    assert_int_equal(paired_n_above(&p, log(0.98)), 3);
-    assert_int_equal(paired_n_above(&p, -0.0102), 5);
-    p.mean = -0.03; /* it is slower: no number shows otherwise */
-    assert_int_equal(paired_n_above(&p, log(0.98)), 0);
+    const struct paired p = {.known = true, .n = 3, .sd = 0.01, .error = 0.01 / sqrt(3), .df = 2};
+    near("with 3", 0.01 / sqrt(3) * (2.91998558035372 + 1.88561808316413), paired_resolution(&p));
+    assert_int_equal(paired_n_resolving(&p, 0.0278), 3);
+    assert_int_equal(paired_n_resolving(&p, 0.0277), 4);
+    assert_int_equal(paired_n_resolving(&p, 0.0164), 5); /* 0.01639 with 5 */
+    assert_int_equal(paired_n_resolving(&p, 0.0001), 0);
 }
 
 TEST(adjusted_by_holm)
