@@ -127,7 +127,8 @@ static const char **names_of(const struct node *node)
 static bool check_text(struct diags *d, const struct place *place)
 {
     const struct node *schema = place->schema, *words = tree_get(schema, "enum");
-    const char *pattern = tree_get_text(schema, "pattern");
+    const char *pattern = tree_get_text(schema, "pattern"),
+               *reserved = tree_get_text(schema, "x-reserved");
     const size_t max = (size_t)bound(schema, "maxLength", INT64_MAX);
     if (words != NULL) {
         _cleanup_(freep) const char **names = names_of(words);
@@ -145,6 +146,10 @@ static bool check_text(struct diags *d, const struct place *place)
     }
     if (text[0] == '\0' && bound(schema, "minLength", 0) > 0) {
         return complain(d, place, NULL, "the text is empty");
+    }
+    if (reserved != NULL && str_has_prefix(text, reserved)) {
+        return reader_complain(d, place, "choose another name",
+                               "names that begin with %s are benchd's own", reserved);
     }
     return check_length(d, place, max);
 }

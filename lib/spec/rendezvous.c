@@ -8,7 +8,6 @@
 #include "base/parse.h"
 #include "base/str.h"
 #include "doc/reader.h"
-#include "spec/spec_parts.h"
 
 #define WORD_CHARS "abcdefghijklmnopqrstuvwxyz_"
 
@@ -149,13 +148,16 @@ void rendezvous_read(struct diags *diags, const struct place *map, struct rendez
     static const char *const words[RENDEZVOUS_REPLICAS_COUNT] = {"All", "First", "Rest"};
     place_items (item, map, "rendezvous") {
         const char *name = place_text(&item, "name"), *value = place_text(&item, "value");
-        if (name == NULL || value == NULL || !spec_env_name_is_free(diags, PLACE(&item, "name"))) {
+        if (name == NULL || value == NULL) {
             continue;
         }
         check_value(diags, PLACE(&item, "value"), value);
         struct rendezvous_var *var = vec_push(&ret->vars);
         *var = (struct rendezvous_var){.name = xstrdup(name), .value = xstrdup(value)};
-        spec_read_roles_or_all(&item, var->roles);
+        if (tree_get(item.node, "roles") == NULL) {
+            memset(var->roles, true, sizeof(var->roles));
+        }
+        place_flags(&item, "roles", role_names, ROLE_COUNT, var->roles);
         place_flags(&item, "with", role_names, ROLE_COUNT, var->with);
         var->replicas = place_enum(&item, "replicas", words, RENDEZVOUS_ALL);
     }

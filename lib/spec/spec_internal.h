@@ -38,8 +38,7 @@ void spec_keep_systems(struct node *root, const char *names, struct diags *diags
 /* spec_read.c: the whole document. */
 void spec_read(struct node *root, const struct spec_overrides *overrides, struct spec *spec,
                struct diags *diags);
-/* spec_launch.c: image, command, args, env, roles and patches of one system. */
-void spec_read_launches(struct reading *r, const struct place *system_place, struct system *system);
+/* spec_launch.c: image, command, args, env, roles and patches of systems. */
 void spec_check_launches(struct reading *r);
 /* spec_job.c: the job object of a system, if it is one. */
 void spec_read_job(struct reading *r, const struct place *item, struct system *system);

@@ -6,7 +6,6 @@
 #include "spec/matrix.h"
 #include "spec/profile.h"
 #include "spec/spec_internal.h"
-#include "spec/spec_parts.h"
 
 /* An object of Kubernetes; of a profile the kind alone. */
 static void check_object(struct diags *d, const struct place *place, enum job_use use,

@@ -51,7 +51,10 @@ void spec_read_systems(struct reading *r)
             .profile = xstrdup(profile == NULL ? "" : profile), /* wrong: noted */
             .log = log_rule_of_system(r->diags, &item),
         };
-        spec_read_launches(r, &item, system);
+        if (place_get(&item, "job").node == NULL) {
+            system->launch = tree_to_json(item.node);
+        }
+        system->has_launcher = place_is_good(PLACE(PLACE(&item, "roles"), "launcher"));
         spec_read_job(r, &item, system);
         struct role_spec *launcher = &r->spec->roles[ROLE_LAUNCHER];
         launcher->present |= system->has_launcher;

@@ -10,7 +10,6 @@
 #include "spec/schemas.h"
 #include "spec/spec_internal.h"
 #include "spec/spec_load.h"
-#include "spec/spec_parts.h"
 
 static void check_quantity(struct diags *d, const struct place *quantities, const char *key,
                            int (*parse)(const char *, int64_t *), const char *example)

@@ -35,8 +35,8 @@ TEST(reads_every_field)
     assert_axis(s, 1, "pservers: 1 2");
     assert_axis(s, 2, "trainers: 1 2 4");
     assert_int_equal(s->parameters.len, 1);
-    assert_true(s->parameters.items[0].targets.items[0].roles[ROLE_PSERVER]);
-    assert_false(s->parameters.items[0].targets.items[0].roles[ROLE_WORKER]);
+    assert_true(is_for_role(json_array_get(s->parameters.items[0].targets, 0), ROLE_PSERVER));
+    assert_false(is_for_role(json_array_get(s->parameters.items[0].targets, 0), ROLE_WORKER));
     assert_string_equal(s->roles[ROLE_TRAINER].replicas.from, "trainers");
     assert_false(s->roles[ROLE_WORKER].present);
     assert_int_equal(s->warmup_steps, 1);

@@ -321,6 +321,8 @@ static const struct {
      "spec.local.workload.exchange.kind: required field 'kind' is missing", "add 'kind: ...'"},
     {"  repeats:", "  local: {sweep: {grid: {pservers: [0]}}}\n  repeats:", "21:37",
      "spec.local.sweep.grid.pservers[0]: 0 is out of range", NULL},
+    {"profile: benchworker}", "profile: benchworker, patches: [{path: spec/x, value: 1}]}", "5:72",
+     "spec.systems[0].patches[0].path: 'spec/x' is not a path into a pod template", NULL},
     {"  repeats:", "  local: {measure: {steps: 0}}\n  repeats:", "21:28",
      "spec.local.measure.steps: 0 is out of range", NULL},
 };

@@ -531,6 +531,12 @@ static const struct {
      "6:21: error: spec.workload.model: unknown value 'resnet50'", NULL},
 };
 
+static void assert_word(const json_t *launch, const char *key, size_t i, const char *word)
+{
+    const json_t *list = json_object_get(launch, key);
+    assert_string_equal(json_string_value(json_array_get(list, i)), word);
+}
+
 /* open-mpi beside a system without a launcher, in one definition. */
 TEST(a_launcher_is_of_its_system)
 {
@@ -549,10 +555,9 @@ TEST(a_launcher_is_of_its_system)
     }
     static const enum role roles[] = {ROLE_LAUNCHER, ROLE_WORKER};
     for (size_t i = 0; i < N_ROWS(roles); i++) {
-        const struct launch *launch = &spec->systems.items[0].of_role[roles[i]];
-        assert_string_equal(launch->command.words.items[0], "sh");
-        assert_int_equal(launch->args.words.len, 3);
-        assert_string_equal(launch->args.words.items[2], "-v");
+        const json_t *launch = system_launch(&spec->systems.items[0], roles[i]);
+        assert_word(launch, "command", 0, "sh");
+        assert_word(launch, "args", 2, "-v");
     }
     /* What is frozen is read again without a profile, and stays the same. */
     _cleanup_(freep) char *frozen = json_dumps(spec->definition, JSON_SORT_KEYS);
@@ -570,11 +575,11 @@ TEST(a_role_s_own_command_replaces_the_entrypoint)
                 "{worker: {replicas: {from: workers}}, launcher: {template: {spec: {containers: "
                 "[{image: i}]}}}}");
     _cleanup_(spec_freep) struct spec *spec = definition_load(text, NULL);
-    const struct launch *of_role = spec->systems.items[0].of_role;
-    assert_string_equal(of_role[ROLE_WORKER].command.words.items[0], "serve");
-    assert_int_equal(of_role[ROLE_LAUNCHER].args.words.len, 3);
-    assert_string_equal(of_role[ROLE_LAUNCHER].args.words.items[0], "mpirun");
-    assert_string_equal(of_role[ROLE_LAUNCHER].args.words.items[2], "other");
+    const json_t *launch = system_launch(&spec->systems.items[0], ROLE_LAUNCHER);
+    assert_word(system_launch(&spec->systems.items[0], ROLE_WORKER), "command", 0, "serve");
+    assert_word(launch, "args", 0, "mpirun");
+    assert_word(launch, "args", 2, "other");
+    assert_int_equal(json_array_size(json_object_get(launch, "args")), 3);
     assert_non_null(spec->roles[ROLE_LAUNCHER].template);
 }
 
