@@ -103,25 +103,10 @@ static void list_grid(struct expansion *e)
     free(at);
 }
 
-static void list_zip(struct expansion *e)
-{
-    const struct sweep *sweep = &e->spec->sweep;
-    size_t n = sweep->axes.len == 0 ? 0 : sweep->axes.items[0].values.len;
-    for (size_t i = 0; i < n; i++) {
-        struct params *params = vec_push(&e->combinations);
-        *params = (struct params){0};
-        vec_each (const struct axis, axis, &sweep->axes) {
-            params_set(params, axis->name, &axis->values.items[i]);
-        }
-    }
-}
-
 static void list_combinations(struct expansion *e)
 {
     if (e->spec->sweep.kind == SWEEP_GRID) {
         list_grid(e);
-    } else if (e->spec->sweep.kind == SWEEP_ZIP) {
-        list_zip(e);
     }
     vec_each (const struct params, it, &e->spec->sweep.points) {
         params_copy(it, vec_push(&e->combinations));
@@ -137,9 +122,7 @@ static void check_duplicates(struct expansion *e)
         bool is_new;
         uint32_t first = index_put(index, buf_take(&key), (uint32_t)i, &is_new);
         if (!is_new) {
-            bool is_zip = e->spec->sweep.kind == SWEEP_ZIP;
-            _cleanup_(freep) char *path =
-                is_zip ? xstrdup("spec.sweep.zip") : xasprintf("spec.sweep.points[%zu]", i);
+            _cleanup_(freep) char *path = xasprintf("spec.sweep.points[%zu]", i);
             complain(e, path, "remove one of the two", "point %zu is a duplicate of point %u", i,
                      first);
         }

@@ -9,7 +9,7 @@
 #include "logparse/rule.h"
 #include "spec/profile.h"
 
-const char *const sweep_kind_names[] = {"grid", "zip", "points"};
+const char *const sweep_kind_names[] = {"grid", "points"};
 const char *const dataset_kind_names[] = {"Synthetic", "CIFAR10", "IDX"};
 const char *const batch_scope_names[] = {"Worker", "Job"};
 const char *const compute_names[] = {"Real", "Emulated"};

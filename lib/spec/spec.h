@@ -27,10 +27,10 @@ struct axis {
     VEC(struct value) values;
 };
 
-enum sweep_kind { SWEEP_GRID, SWEEP_ZIP, SWEEP_POINTS };
+enum sweep_kind { SWEEP_GRID, SWEEP_POINTS };
 struct sweep {
     enum sweep_kind kind;
-    VEC(struct axis) axes;     /* grid, zip: sorted by name */
+    VEC(struct axis) axes;     /* grid: sorted by name */
     VEC(struct params) points; /* points */
     VEC(struct params) exclude;
     VEC(char *) require; /* expressions (expression.c); points that fail one are left out */
@@ -255,7 +255,7 @@ bool spec_system_has_role(const struct spec *spec, const struct system *system, 
 const struct parameter *spec_find_parameter(const struct spec *spec, const char *name);
 
 /* The words of a definition's enums, each table indexed by its enum. */
-extern const char *const sweep_kind_names[3]; /* "grid", ... */
+extern const char *const sweep_kind_names[2]; /* "grid", "points" */
 extern const char *const dataset_kind_names[DATASET_COUNT];
 extern const char *const batch_scope_names[2];         /* "Worker", "Job" */
 extern const char *const compute_names[COMPUTE_COUNT]; /* "Real", "Emulated" */

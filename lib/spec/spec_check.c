@@ -19,7 +19,7 @@ static bool is_swept_in(const struct reading *r, const char *name)
     return names == NULL || has_unknown_name(r, names) || tree_get(names, name) != NULL;
 }
 
-/* The axis of that name (grid, zip), or else the sweep. */
+/* The axis of that name, or else the sweep. */
 static void complain_axis(struct reading *r, const char *name, const char *fix, const char *message)
 {
     struct place sweep = place_get(&r->at, "sweep");

@@ -71,8 +71,7 @@ void spec_check_compute(struct reading *r);
 void spec_read_parameters(struct reading *r);
 void spec_read_baseline(struct reading *r);
 void spec_read_roles(struct reading *r);
-/* spec_sweep.c: the points that a sweep lists; a zip becomes such a list. NULL: it is a grid, or
- * wrong. */
+/* spec_sweep.c: the points that a sweep lists. NULL: it is a grid, or wrong. */
 struct node *spec_list_points(struct node *sweep);
 /* spec_sweep.c; parameters must have been read. */
 bool spec_is_known_name(const struct reading *r, const char *name); /* built in, or declared */

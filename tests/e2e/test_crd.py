@@ -61,9 +61,9 @@ def check_columns(t, k):
     t.equal("vgg16-systems-plan vgg16-fluid-fc512 PServer Point 100 5".split(), row[:6], "a row of kubectl get bm")
     t.match("benchmark.benchd.io/vgg16-single-node", k("get", "benchd", "-o", "name").stdout, "the category benchd")
     explained = k("explain", "bm.spec.sweep").stdout
-    for field in ("grid", "zip", "points", "exclude"):
+    for field in ("grid", "points", "exclude"):
         t.match(rf"(?m)^  {field}\t", explained, f"kubectl explain bm.spec.sweep: {field}")
-    t.match("Exactly one of grid, zip and points", explained, "kubectl explain bm.spec.sweep: the rule")
+    t.match("Exactly one of grid and points", explained, "kubectl explain bm.spec.sweep: the rule")
     t.match(r"(?m)^  systems\t.* -required-", k("explain", "bmr.spec.definition").stdout, "kubectl explain of a run")
 
 
@@ -100,7 +100,7 @@ def check_sweep_rules(t, api, definition):
         return "" if status == 201 else answer["message"]
 
     for place, path in (("spec", r"spec\.sweep"), ("local", r"spec\.local\.sweep")):
-        for kind in ("grid", "zip", "points"):
+        for kind in ("grid", "points"):
             where = rf"{path}\.{kind}"
             t.equal("", message(place, kind, "cpu", "400m"), f"{place}, {kind}: a declared name")
             t.match(rf"{where}: .*spec\.parameters", message(place, kind, "colour", 1), f"{place}, {kind}: another one")
@@ -137,8 +137,8 @@ def check_run_shape(t, k, definition):
         "overrides-empty": ({"benchmarkRef": ref, "overrides": {}}, r"spec\.overrides.*at least 1 properties"),
         "overrides-roles": ({"benchmarkRef": ref, "overrides": {"roles": {}}}, 'unknown field "spec.overrides.roles"'),
         "overrides-two-kinds": ({"benchmarkRef": ref, "overrides": {"sweep": {"grid": {"trainers": [1]},
-                                                                              "zip": {"trainers": [1]}}}},
-                                r"spec\.overrides\.sweep.*at most one of grid, zip and points"),
+                                                                              "points": [{"trainers": 1}]}}},
+                                r"spec\.overrides\.sweep.*at most one of grid and points"),
         **{f"scheduling-{i}": ({"benchmarkRef": ref, "scheduling": scheduling}, message) for i, (scheduling, message) in enumerate((
             ({"queueName": "A_B"}, r"spec\.scheduling\.queueName.*should match"), ({"gang": "PodGroup"}, r"gang.*supported values"),
             ({"topology": {}}, r"topology\.key.*Required"), ({"waitSeconds": 0}, "waitSeconds.*greater than or equal to 1")))},

@@ -587,7 +587,6 @@ TEST(an_exclusion_without_a_point)
 TEST(wrong_options_name_themselves)
 {
     static const char grid[] = "grid: {pservers: [1, 2], trainers: [1, 2, 4], batch_size: [16]}";
-    static const char zip[] = "zip: {pservers: [1, 2], trainers: [1, 2]}";
     static const char points[] = "points: [{pservers: 1, trainers: 1}, {pservers: 1, trainers: 2}, "
                                  "{pservers: 2, trainers: 4}]";
     static const struct {
@@ -610,8 +609,8 @@ TEST(wrong_options_name_themselves)
          "--set pserver=1: error: spec.sweep.grid.pserver: unknown sweep parameter 'pserver'"},
         {grid, "trainers=99999999999999999999", 0, 0, "--set trainers=99999999999999999999: error"},
         {grid, "trainers=012", 0, 0, "--set trainers=012: error: spec.sweep.grid.trainers[0]"},
-        {zip, "trainers=2,3", 0, 0,
-         "--set trainers=2,3: error: no point has trainers=3\n  fix: use one of 1, 2"},
+        {points, "trainers=2,3", 0, 0,
+         "--set trainers=2,3: error: no point has trainers=3\n  fix: use one of 1, 2, 4"},
         {points, "trainers=8", 0, 0,
          "--set trainers=8: error: no point has trainers=8\n"
          "  fix: use one of 1, 2, 4; or --set all of pservers, trainers for other points\n"},
@@ -619,7 +618,6 @@ TEST(wrong_options_name_themselves)
         {points, "batch_size=16", 0, 0,
          "--set batch_size=16: error: no point has batch_size=16\n"
          "  fix: --set all of pservers, trainers, too, for other points\n"},
-        {zip, "batch_size=16", 0, 0, "fix: --set all of pservers, trainers, too,"},
         {grid, NULL, 2000000, 0,
          "--steps 2000000: error: spec.measure.steps: 2000000 is out of range"},
         {grid, NULL, -1, 0, "--steps -1: error: spec.measure.steps: -1 is out of range"},
