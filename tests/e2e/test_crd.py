@@ -4,6 +4,7 @@
 The order matters a little: the definition first, then the shipped files, which the runs are made from.
 """
 import copy
+import gzip
 import json
 import pathlib
 import re
@@ -11,7 +12,7 @@ import sys
 import tempfile
 
 import tap
-from cluster import CRD, Cluster
+from cluster import CRD, Cluster, wait_until
 from rest import BENCHMARKS, Api
 
 sys.path.append(str(tap.ROOT / "tests" / "wrong"))
@@ -270,6 +271,36 @@ def check_wrong(t, k, folder):
         t.equal(tags["layer"], layer_of(error), f"{path.name}: layer")
 
 
+def check_upgrade(t, cluster):
+    """kubectl apply takes the CRD over that of commit 10b49b2e, from before values had the forms of Kubernetes' conventions
+    (git show COMMIT:manifests/benchmark-crd.yaml | gzip -9n), and what is stored stays."""
+    k = cluster.kubectl
+
+    def body(name, **exchange):
+        workload = {"model": "vgg16-fluid-fc512", "batchSize": 8, "exchange": {"kind": "PServer", **exchange}}
+        roles = {role: {"replicas": {"from": f"{role}s"}} for role in ("pserver", "trainer")}
+        return json.dumps({"apiVersion": "benchd.io/v1alpha1", "kind": "Benchmark", "metadata": {"name": name}, "spec": {
+            "systems": [{"name": "a", "profile": "benchworker"}], "workload": workload, "roles": roles,
+            "sweep": {"grid": {"pservers": [1], "trainers": [1, 2]}}}})
+
+    k("delete", "-f", CRD)
+    before = gzip.decompress((tap.ROOT / "tests" / "golden" / "crd_before.yaml.gz").read_bytes()).decode()
+    k("apply", "-f", "-", stdin=before)
+    cluster.wait_for_kinds()
+    wait_until(lambda: k("apply", "-f", "-", stdin=body("same"), check=False).returncode == 0, 60, "the CRD of before is served")
+    k("apply", "-f", "-", stdin=body("other", wire="Bf16"))
+    t.match("Unsupported value", k("apply", "-f", "-", stdin=body("new", wire="BF16"), check=False).stderr, "the CRD of before has its own words")
+    done = k("apply", "-f", CRD, check=False)
+    t.equal((0, ""), (done.returncode, done.stderr), "kubectl apply takes the CRD over that of before")
+    wait_until(lambda: k("apply", "-f", "-", stdin=body("new", wire="BF16"), check=False).returncode == 0, 60, "the new CRD is served")
+    changed = k("patch", "bm", "same", "--type=merge", "-p", '{"spec": {"description": "as before"}}', check=False)
+    t.equal((0, ""), (changed.returncode, changed.stderr), "a stored object whose fields are the same can be changed")
+    t.equal("Bf16", k("get", "bm", "other", "-o", "jsonpath={.spec.workload.exchange.wire}").stdout, "one with a value of before stays")
+    refused = k("apply", "-f", "-", stdin=body("late", wire="Bf16"), check=False).stderr
+    t.match(r"exchange\.wire: Unsupported value: \"Bf16\": supported values: \"FP32\", \"BF16\"", refused, "a new one with it is refused, with what to write")
+    k("delete", "bm", "--all")
+
+
 def layer_of(message):
     """Which layer wrote this message. CEL rules alone report the rule's own words without naming the body."""
     if "error converting YAML" in message:
@@ -296,6 +327,7 @@ def main():
         check_status_owners(t, k, definition)
         with tempfile.TemporaryDirectory() as folder:
             check_wrong(t, k, pathlib.Path(folder))
+        check_upgrade(t, cluster)
     return t.done()
 
 
