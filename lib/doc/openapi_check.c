@@ -246,13 +246,14 @@ static bool same_text(const struct node *a, const struct node *b)
            str_eq(a->s, b->s);
 }
 
-/* Of a set no two items are the same, of a list that is a map no two keys. */
+/* Of a set no two items are the same, of a list that is a map no two keys, of others no two fields
+ * that x-unique names. */
 static void check_unique(struct diags *d, const struct place *list)
 {
     const char *type = tree_get_text(list->schema, "x-kubernetes-list-type");
     const struct node *keys = tree_get(list->schema, "x-kubernetes-list-map-keys");
-    const char *key = keys == NULL ? NULL : keys->children[0]->s;
-    if (type == NULL || str_eq(type, "atomic")) {
+    const char *key = keys == NULL ? tree_get_text(list->schema, "x-unique") : keys->children[0]->s;
+    if (type == NULL || (str_eq(type, "atomic") && key == NULL)) {
         return;
     }
     place_each (item, list) {

@@ -79,6 +79,8 @@ bool spec_is_known_name(const struct reading *r, const char *name); /* built in,
  * value is still swept. NULL if none exist. */
 const struct node *spec_swept_names(const struct reading *r);
 void spec_read_sweep(struct reading *r);
+/* At the axis of that name, or else at the sweep. */
+void spec_complain_axis(struct reading *r, const char *name, const char *fix, const char *message);
 void spec_read_params(struct reading *r, const struct place *place, struct params *ret);
 /* spec_template.c: a PodTemplateSpec, as far as a replica depends on it. */
 void spec_check_template(struct diags *diags, const struct place *place);

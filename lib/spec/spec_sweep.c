@@ -206,6 +206,14 @@ void spec_read_sweep(struct reading *r)
     }
 }
 
+void spec_complain_axis(struct reading *r, const char *name, const char *fix, const char *message)
+{
+    struct place sweep = place_get(&r->at, "sweep");
+    struct place kind = place_get(&sweep, sweep_kind_names[r->spec->sweep.kind]);
+    struct place axis = place_get(&kind, name);
+    reader_complain_key(r->diags, axis.node != NULL ? &axis : &kind, fix, "%s", message);
+}
+
 bool spec_is_known_name(const struct reading *r, const char *name)
 {
     return builtin_find(name) != NULL || spec_find_parameter(r->spec, name) != NULL;

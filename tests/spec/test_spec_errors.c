@@ -87,7 +87,7 @@ static const struct {
     {"batchSize: 64",
      "batchSize: 64\n    compute: Emulated\n    trace: {layers: [{name: a, forwardMicroseconds: 1, "
      "backwardMicroseconds: 1}, {name: a, forwardMicroseconds: 1, backwardMicroseconds: 1}]}",
-     "11:89", "spec.workload.trace.layers[1].name: duplicate layer 'a'", "remove one of them"},
+     "11:89", "spec.workload.trace.layers[1].name: duplicate 'a'", "remove one of them"},
     {"batchSize: 64",
      "batchSize: 64\n    compute: Emulated\n    trace: {jitter: \"0.4\", layers: [{name: a, "
      "forwardMicroseconds: 1, backwardMicroseconds: 1}]}",
@@ -206,8 +206,9 @@ static const struct {
     {"  repeats:", "  metrics: [{name: m, query: x}]\n  repeats:", "21:30",
      "spec.metrics[0].query: without $(WINDOW) it reads samples from before the measured steps",
      "for example, write avg(avg_over_time(NAME[$(WINDOW)]))"},
-    {"  repeats:", "  metrics: [{name: m, query: '[$(WINDOW)]'}, {name: m, query: x}]\n  repeats:",
-     "21:53", "spec.metrics[1].name: duplicate metric 'm'", "remove one"},
+    {"  repeats:",
+     "  metrics: [{name: m, query: '[$(WINDOW)]'}, {name: m, query: '[$(WINDOW)]'}]\n  repeats:",
+     "21:53", "spec.metrics[1].name: duplicate 'm'", "remove one of them"},
     {"  repeats:", "  thresholds: [{metric: speedup, min: -1}]\n  repeats:", "21:39",
      "spec.thresholds[0].min: must be a number of 0 or more, not '-1'", NULL},
     {"  repeats:", "  thresholds: [{metric: speedup, min: 0.9}]\n  repeats:", "21:39",
