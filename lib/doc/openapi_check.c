@@ -232,6 +232,9 @@ static bool check_int_or_text(struct diags *d, const struct place *place)
     if (node->kind == NODE_STRING) {
         return check_text(d, place);
     }
+    if (node->kind == NODE_FLOAT && is_set(place->schema, "x-decimal")) {
+        return true;
+    }
     _cleanup_(freep) char *fix = node->kind == NODE_FLOAT
                                      ? xasprintf("quote the decimal: \"%.15g\"", node->f)
                                      : xstrdup("write a whole number or a quoted string");

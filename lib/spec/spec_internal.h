@@ -82,7 +82,5 @@ void spec_read_sweep(struct reading *r);
 /* At the axis of that name, or else at the sweep. */
 void spec_complain_axis(struct reading *r, const char *name, const char *fix, const char *message);
 void spec_read_params(struct reading *r, const struct place *place, struct params *ret);
-/* spec_template.c: a PodTemplateSpec, as far as a replica depends on it. */
-void spec_check_template(struct diags *diags, const struct place *place);
 /* spec_check.c: rules between fields. */
 void spec_check(struct reading *r);

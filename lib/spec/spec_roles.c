@@ -138,9 +138,7 @@ void spec_read_roles(struct reading *r)
         check_devices(r, &role_place, role);
         struct place template = place_get(&role_place, "template");
         if (template.node != NULL) {
-            size_t n_before = r->diags->list.len;
-            spec_check_template(r->diags, &template);
-            bool is_good = !template.node->has_wrong && r->diags->list.len == n_before;
+            const bool is_good = !template.node->has_wrong;
             role->template = is_good ? tree_to_json(template.node) : NULL;
             if (is_good) {
                 check_template_rules(r, &template, role->template);
