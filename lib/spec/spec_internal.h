@@ -22,13 +22,6 @@ struct reading {
 void spec_merge_local(struct node *root, struct diags *diags);
 void spec_merge_options(struct node *root, const struct spec_overrides *overrides,
                         struct diags *diags);
-/* spec_hints.c: the line to write, where a definition has what other tools or older habits taught.
- * True: the document is something else, such as a PyTorchJob; that is one problem, and the rest of
- * it is not looked at. */
-bool spec_hints_refuse_kind(const struct node *root, struct diags *diags);
-/* Replaces the fix of each problem in `found` that is a known habit: `repeats: 5` gets
- * "write 'repeats: {min: 5}'". Values that do not come from the file are left alone. */
-void spec_hints_apply(const struct node *root, struct diags *found);
 /* spec_template.c: puts the files that roles name by templateFrom into the definition, if
  * files can be read. */
 void spec_inline_templates(struct node *root, const struct spec_overrides *overrides,

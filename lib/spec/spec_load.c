@@ -6,9 +6,11 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "doc/openapi.h"
 #include "spec/job_template.h"
 #include "spec/matrix.h"
 #include "spec/profile.h"
+#include "spec/schemas.h"
 #include "spec/spec_internal.h"
 
 /* What only shows when the points are made: found here, where places are still known. */
@@ -136,10 +138,41 @@ static void refuse_local_jobs(const struct node *root, const struct spec *spec, 
     }
 }
 
+/* True: the document is something else, such as a PyTorchJob; that is one problem, and the rest of
+ * it is not looked at. */
+static bool refuse_kind(const struct node *root, struct diags *diags)
+{
+    const char *kind = tree_get_text(root, "kind");
+    const char *version = tree_get_text(root, "apiVersion");
+    if (kind == NULL) {
+        return false;
+    }
+    const struct node *at = tree_get(root, "kind");
+    if (str_eq(kind, "BenchmarkRun")) {
+        diags_add(
+            diags, at->mark, "kind",
+            "give the file of the Benchmark that spec.benchmarkRef names; 'kubectl apply' starts "
+            "this one",
+            "a BenchmarkRun is one run of a Benchmark, not a definition");
+        return true;
+    }
+    const struct node *row = schema_of_field(schema_document(), "kind");
+    const char *profile = tree_get_text(tree_get(row, "x-foreign"), kind);
+    if (profile == NULL || (version != NULL && str_has_prefix(version, "benchd.io/"))) {
+        return false;
+    }
+    _cleanup_(freep) char *fix =
+        xasprintf("'benchctl init --profile %s --image IMAGE -- COMMAND' writes "
+                  "the Benchmark for the image and command of its containers",
+                  profile);
+    diags_add(diags, at->mark, "kind", fix, "a %s is not a Benchmark", kind);
+    return true;
+}
+
 static struct spec *load_tree(struct node *root, const struct spec_overrides *overrides,
                               struct diags *diags)
 {
-    if (spec_hints_refuse_kind(root, diags)) {
+    if (refuse_kind(root, diags)) {
         return NULL;
     }
     spec_inline_templates(root, overrides, diags);
@@ -161,7 +194,6 @@ static struct spec *load_tree(struct node *root, const struct spec_overrides *ov
         check_accuracies(root, spec, diags);
     }
     if (diags->list.len > 0) {
-        spec_hints_apply(root, diags);
         spec_free(spec);
         return NULL;
     }
