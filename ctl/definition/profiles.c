@@ -207,11 +207,11 @@ static enum exit_code check_program(const struct system *system, const struct pr
 /* Returns the program of any role, or NULL if the system has no command of its own. */
 static const char *own_program(const struct system *system)
 {
-    const struct command *command = &system->all_roles.command;
-    for (int role = 0; role < ROLE_COUNT && command->words.len == 0; role++) {
-        command = &system->of_role[role].command;
+    const json_t *command = json_object_get(system->launch, "command");
+    for (enum role role = 0; role < ROLE_COUNT && command == NULL; role++) {
+        command = json_object_get(system_launch(system, role), "command");
     }
-    return command->words.len == 0 ? NULL : command->words.items[0];
+    return json_string_value(json_array_get(command, 0));
 }
 
 /* Returns NULL if it is missing. The launcher takes `benchworker` from the same place. */

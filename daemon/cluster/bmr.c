@@ -30,7 +30,7 @@ static int complain(const struct diags *diags, bool is_overridden, struct err *e
         return err_set(err, EINVAL, "the definition cannot be read");
     }
     const char *path = first->path, *head = "";
-    if (str_has_prefix(path, "run.")) {
+    if (str_has_prefix(path, "run")) {
         head = "spec";
         path += strlen("run");
     } else if (is_overridden && str_has_prefix(path, "spec.local")) {
@@ -46,63 +46,34 @@ static int complain(const struct diags *diags, bool is_overridden, struct err *e
                    first->fix != NULL ? "; " : "", first->fix != NULL ? first->fix : "", more);
 }
 
-/* The run's own fields, by the schema that the API server has. A definition is checked when it is
- * read, and so is what overrides one. */
-static int check_form(const json_t *bmr, struct err *err)
+/* The fields of the run itself, with benchd's own queue where they name none. Owned. */
+static json_t *fields_of(const json_t *bmr, const char *queue)
 {
-    json_auto_t *spec = json_copy(json_object_get(bmr, "spec"));
-    const bool has_own = json_object_del(spec, "definition") == 0,
-               has_overrides = json_object_del(spec, "overrides") == 0,
-               has_ref = json_object_get(spec, "benchmarkRef") != NULL;
-    json_auto_t *document = json_pack("{s:O*}", "spec", spec);
-    _cleanup_(freep) char *text = json_dumps(document, JSON_COMPACT);
-    _cleanup_(diags_done) struct diags diags = {0};
-    struct node *root;
-    if (tree_parse(text, strlen(text), &TREE_LIMITS_DEFAULT, &root, &diags) == 0) {
-        run_options_check_form(root, "spec", &diags);
-        tree_free(root);
-    }
-    if (diags_count(&diags) > 0) {
-        return complain(&diags, false, err);
-    }
-    if (has_ref == has_own) {
-        return err_set(err, EINVAL, "spec: exactly one of benchmarkRef and definition is required");
-    }
-    return has_overrides && has_own
-               ? err_set(err, EINVAL, "spec.overrides: they go with benchmarkRef only; remove them")
-               : 0;
-}
-
-/* The options of the run (spec/run_options.h): its spec without the fields that name the definition
- * or stop the run. Owned; NULL if it has no option. */
-static json_t *options_of(const json_t *bmr, const char *queue)
-{
-    static const char *const others[] = {"benchmarkRef", "definition", "overrides", "cancel",
-                                         "suspend"};
-    const json_t *spec = json_object_get(bmr, "spec");
-    json_auto_t *options = json_is_object(spec) ? json_copy((json_t *)spec) : json_object();
-    for (size_t i = 0; i < COUNT_OF(others); i++) {
-        (void)json_object_del(options, others[i]); /* it may be absent */
-    }
-    const json_t *scheduling = json_object_get(options, "scheduling");
+    json_t *fields = json_copy(json_object_get(bmr, "spec"));
+    (void)json_object_del(fields, "definition"); /* it may be absent */
+    (void)json_object_del(fields, "overrides");  /* likewise */
+    const json_t *scheduling = json_object_get(fields, "scheduling");
     if (queue != NULL && json_object_get(scheduling, "queueName") == NULL &&
         !str_eq(fact_text(scheduling, "gang"), "None")) {
         json_t *copy = scheduling == NULL ? json_object() : json_copy((json_t *)scheduling);
         set(copy, "queueName", json_string(queue)); /* fails if it is no object: refused later */
-        set(options, "scheduling", copy);
+        set(fields, "scheduling", copy);
     }
-    return json_object_size(options) == 0 ? NULL : json_incref(options);
+    return fields;
 }
 
 int bmr_load_run(const json_t *bmr, const json_t *benchmark, const char *queue,
                  const struct run_def_params *params, struct run_def **ret, struct err *err)
 {
-    int r = check_form(bmr, err);
-    if (r < 0) {
-        return r;
+    const json_t *asked = json_object_get(bmr, "spec");
+    json_t *overrides = json_object_get(asked, "overrides"), *own = bmr_definition_of(bmr);
+    const bool has_own = json_object_get(asked, "definition") != NULL;
+    if (has_own == (json_object_get(asked, "benchmarkRef") != NULL)) {
+        return err_set(err, EINVAL, "spec: exactly one of benchmarkRef and definition is required");
     }
-    json_t *overrides = json_object_get(json_object_get(bmr, "spec"), "overrides");
-    json_t *own = bmr_definition_of(bmr);
+    if (has_own && overrides != NULL) {
+        return err_set(err, EINVAL, "spec.overrides: they go with benchmarkRef only; remove them");
+    }
     json_auto_t *spec = own != NULL ? json_incref(own) : json_copy((json_t *)benchmark);
     if (spec == NULL) {
         return err_set(err, ENOENT, "it has no definition of its own");
@@ -113,12 +84,12 @@ int bmr_load_run(const json_t *bmr, const json_t *benchmark, const char *queue,
     }
     json_auto_t *document = json_pack(
         "{s:s, s:s, s:{s:s}, s:O, s:o*}", "apiVersion", "benchd.io/v1alpha1", "kind", "Benchmark",
-        "metadata", "name", bmr_definition_name(bmr), "spec", spec, "run", options_of(bmr, queue));
+        "metadata", "name", bmr_definition_name(bmr), "spec", spec, "run", fields_of(bmr, queue));
     _cleanup_(freep) char *text = json_dumps(document, JSON_COMPACT);
     _cleanup_(diags_done) struct diags diags = {0};
     const bool is_new = json_object_get(json_object_get(bmr, "status"), "definition") == NULL;
     const struct spec_overrides how = {.local = is_overridden, .is_new = is_new};
-    r = run_def_load(text, &how, params, ret, &diags);
+    const int r = run_def_load(text, &how, params, ret, &diags);
     return r < 0 ? complain(&diags, is_overridden, err) : 0;
 }
 

@@ -34,12 +34,6 @@ static char *clean_copy(const char *text)
     return text == NULL ? NULL : text_without_control(text, "", '?');
 }
 
-void diag_set_fix(struct diag *diag, const char *fix)
-{
-    free(diag->fix);
-    diag->fix = clean_copy(fix);
-}
-
 void diags_add_text(struct diags *d, const char *origin, struct mark mark, const char *path,
                     const char *fix, char *message_take)
 {

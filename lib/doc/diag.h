@@ -36,8 +36,6 @@ void diags_add_from(struct diags *d, const char *origin, struct mark mark, const
                     const char *fix, const char *fmt, ...) __attribute__((format(printf, 6, 7)));
 /* Of the file: diags_add(d, mark, path, fix, fmt, ...). */
 #define diags_add(d, ...) diags_add_from(d, NULL, __VA_ARGS__)
-/* Another fix for one of them; copied and cleaned in the same way. */
-void diag_set_fix(struct diag *diag, const char *fix);
 /* The same with a message that was made, which is taken. */
 void diags_add_text(struct diags *d, const char *origin, struct mark mark, const char *path,
                     const char *fix, char *message_take);

@@ -127,7 +127,8 @@ static const char **names_of(const struct node *node)
 static bool check_text(struct diags *d, const struct place *place)
 {
     const struct node *schema = place->schema, *words = tree_get(schema, "enum");
-    const char *pattern = tree_get_text(schema, "pattern");
+    const char *pattern = tree_get_text(schema, "pattern"),
+               *reserved = tree_get_text(schema, "x-reserved");
     const size_t max = (size_t)bound(schema, "maxLength", INT64_MAX);
     if (words != NULL) {
         _cleanup_(freep) const char **names = names_of(words);
@@ -145,6 +146,10 @@ static bool check_text(struct diags *d, const struct place *place)
     }
     if (text[0] == '\0' && bound(schema, "minLength", 0) > 0) {
         return complain(d, place, NULL, "the text is empty");
+    }
+    if (reserved != NULL && str_has_prefix(text, reserved)) {
+        return reader_complain(d, place, "choose another name",
+                               "names that begin with %s are benchd's own", reserved);
     }
     return check_length(d, place, max);
 }
@@ -227,6 +232,9 @@ static bool check_int_or_text(struct diags *d, const struct place *place)
     if (node->kind == NODE_STRING) {
         return check_text(d, place);
     }
+    if (node->kind == NODE_FLOAT && is_set(place->schema, "x-decimal")) {
+        return true;
+    }
     _cleanup_(freep) char *fix = node->kind == NODE_FLOAT
                                      ? xasprintf("quote the decimal: \"%.15g\"", node->f)
                                      : xstrdup("write a whole number or a quoted string");
@@ -241,13 +249,14 @@ static bool same_text(const struct node *a, const struct node *b)
            str_eq(a->s, b->s);
 }
 
-/* Of a set no two items are the same, of a list that is a map no two keys. */
+/* Of a set no two items are the same, of a list that is a map no two keys, of others no two fields
+ * that x-unique names. */
 static void check_unique(struct diags *d, const struct place *list)
 {
     const char *type = tree_get_text(list->schema, "x-kubernetes-list-type");
     const struct node *keys = tree_get(list->schema, "x-kubernetes-list-map-keys");
-    const char *key = keys == NULL ? NULL : keys->children[0]->s;
-    if (type == NULL || str_eq(type, "atomic")) {
+    const char *key = keys == NULL ? tree_get_text(list->schema, "x-unique") : keys->children[0]->s;
+    if (type == NULL || (str_eq(type, "atomic") && key == NULL)) {
         return;
     }
     place_each (item, list) {

@@ -82,7 +82,9 @@ static bool complain_at(struct diags *d, const struct place *place, bool at_key,
         origin = there->node->origin;
     }
     _cleanup_(freep) char *path = place_path(place);
-    diags_add_text(d, origin, mark, path, fix, message_take);
+    _cleanup_(freep) char *habit =
+        place->node == NULL || origin != NULL ? NULL : habit_line(place, path, message_take);
+    diags_add_text(d, origin, mark, path, habit != NULL ? habit : fix, message_take);
     return false;
 }
 

@@ -41,6 +41,10 @@ bool reader_complain(struct diags *d, const struct place *place, const char *fix
 bool reader_complain_key(struct diags *d, const struct place *place, const char *fix,
                          const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 
+/* In habit.c: the fix of such a problem at a value of the file, where the schema knows the habit:
+ * `repeats: 5` gets "write 'repeats: {min: 5}'". NULL: it knows none. Owned. */
+char *habit_line(const struct place *place, const char *path, const char *message);
+
 /* The candidate that the word probably means: another case, or up to two typos. NULL: none. */
 const char *suggest_name(const char *word, const char *const *candidates, size_t n);
 

@@ -218,6 +218,9 @@ json_t *tree_to_json(const struct node *node)
     }
     json_t *json = node->kind == NODE_SEQ ? json_array() : json_object();
     for (size_t i = 0; i < node->n_children; i++) {
+        if (node->children[i]->is_wrong) {
+            continue;
+        }
         json_t *value = tree_to_json(node->children[i]);
         /* Cannot fail: the tree holds valid UTF-8 only (libyaml checked it), and memory aborts. */
         if (node->kind == NODE_SEQ) {

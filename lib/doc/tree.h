@@ -90,5 +90,6 @@ const char *node_kind_to_string(enum node_kind kind); /* "a string", "a list", .
  * refused and what to write instead (both static). In tree_scalar.c. */
 int tree_resolve_plain(const char *text, struct node *ret, const char **ret_why,
                        const char **ret_fix);
-/* The same document as jansson values, keys in the order of the text. Owned by the caller. */
+/* The same document as jansson values, keys in the order of the text, without what schema_check
+ * found wrong. Owned by the caller. */
 json_t *tree_to_json(const struct node *node);

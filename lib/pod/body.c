@@ -354,7 +354,8 @@ static int check_role(const struct spec *spec, const struct system *system, enum
     }
     /* An image of the system itself has the program, and starts it. */
     if (!str_eq(system->profile, PROFILE_NATIVE) && !template_has_command(template) &&
-        system->all_roles.image == NULL && system->of_role[role].image == NULL) {
+        json_object_get(system->launch, "image") == NULL &&
+        json_object_get(system_launch(system, role), "image") == NULL) {
         return err_set(err, EINVAL,
                        "system '%s': profile '%s' needs programs that only the machine of "
                        "benchctl has; for pods, set an image of the system that starts them, or "

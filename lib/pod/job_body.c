@@ -7,7 +7,6 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "core/json_field.h"
-#include "doc/json_path.h"
 #include "doc/json_pointer.h"
 #include "pod/body.h"
 #include "pod/replica_spec.h"
@@ -169,23 +168,35 @@ bool job_identify(const struct run_def *def, const json_t *object, struct attemp
 
 /* ---- what the object says ---- */
 
+static const json_t *condition_of(const json_t *object, const char *type)
+{
+    const json_t *status = json_object_get(object, "status");
+    return fact_find(json_object_get(status, "conditions"), "type", type);
+}
+
+/* Does the object have the condition, or the value, "/status/phase=Done", that job has there? */
 static bool holds(const json_t *job, const char *key, const json_t *object)
 {
-    return json_condition_holds(fact_text(job, key), object);
+    const char *text = fact_text(job, key);
+    if (text[0] != '/') {
+        return str_eq(fact_text(condition_of(object, text), "status"), "True");
+    }
+    const size_t len = strcspn(text, "=");
+    _cleanup_(freep) char *path = xstrndup(text, len);
+    const json_t *value = json_pointer_get(object, path);
+    _cleanup_(freep) char *shown = value == NULL || json_is_string(value)
+                                       ? xstrdup_or_null(json_string_value(value))
+                                       : json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
+    return str_eq_or_null(shown, text + len + 1);
 }
 
 /* Of the condition that job.failed names, or else of its status. */
 static char *words_of(const json_t *job, const json_t *object)
 {
-    const json_t *status = json_object_get(object, "status"), *item;
-    size_t i;
-    json_array_foreach (json_object_get(status, "conditions"), i, item) {
-        _cleanup_(freep) char *type = xasprintf("\"%s\"", fact_text(item, "type"));
-        if (strstr(fact_text(job, "failed"), type) != NULL) {
-            return xasprintf("%s: %s", fact_text(item, "reason"), fact_text(item, "message"));
-        }
-    }
-    return xstrdup(fact_text(status, "message"));
+    const json_t *failed = condition_of(object, fact_text(job, "failed"));
+    return failed == NULL
+               ? xstrdup(fact_text(json_object_get(object, "status"), "message"))
+               : xasprintf("%s: %s", fact_text(failed, "reason"), fact_text(failed, "message"));
 }
 
 void job_state_read(const json_t *job, const json_t *object, struct job_state *ret)

@@ -11,6 +11,7 @@
 #include "base/str.h"
 #include "base/texts.h"
 #include "core/address_list.h"
+#include "core/json_field.h"
 #include "doc/json_pointer.h"
 #include "spec/job_template.h"
 #include "spec/profile.h"
@@ -42,15 +43,18 @@ static void add_option(json_t *template, const char *option, const struct value 
 static int apply_parameter(json_t *template, const struct parameter *parameter, enum role role,
                            const struct value *value, struct err *err)
 {
-    vec_each (const struct parameter_target, target, &parameter->targets) {
-        if (!target->roles[role]) {
+    const json_t *target, *item;
+    size_t i, k;
+    json_array_foreach (parameter->targets, i, target) {
+        if (!is_for_role(target, role)) {
             continue;
         }
-        vec_each (char *const, option, &target->args) {
-            add_option(template, *option, value);
+        json_array_foreach (json_object_get(target, "args"), k, item) {
+            add_option(template, json_string_value(item), value);
         }
-        vec_each (char *, path, &target->paths) {
-            int r = json_pointer_set_new(template, *path, value_to_json(value), err);
+        json_array_foreach (json_object_get(target, "paths"), k, item) {
+            const int r =
+                json_pointer_set_new(template, json_string_value(item), value_to_json(value), err);
             if (r < 0) {
                 return err_wrap(err, r, "template of %s: parameter '%s'", role_to_string(role),
                                 parameter->name);
@@ -319,11 +323,13 @@ static int read_request(const json_t *container, const char *key,
     return 0;
 }
 
-static void add_launch_env(struct env *env, const struct launch *launch)
+static void add_launch_env(struct env *env, const json_t *launch)
 {
-    vec_each (const struct env_var, it, &launch->env) {
-        *vec_push(&env->list) =
-            (struct replica_var){xstrdup(it->name), xstrdup(it->value), .expands = true};
+    const json_t *item;
+    size_t i;
+    json_array_foreach (json_object_get(launch, "env"), i, item) {
+        *vec_push(&env->list) = (struct replica_var){
+            xstrdup(fact_text(item, "name")), xstrdup(fact_text(item, "value")), .expands = true};
     }
 }
 
@@ -331,14 +337,17 @@ static void add_launch_env(struct env *env, const struct launch *launch)
 static void add_param_env(struct env *env, const struct spec *spec, const struct point *point,
                           enum role role)
 {
+    const json_t *target, *name;
+    size_t i, k;
     vec_each (const struct param, it, &point->params.list) {
         const struct parameter *parameter = spec_find_parameter(spec, it->name);
-        for (size_t i = 0; parameter != NULL && i < parameter->targets.len; i++) {
-            const struct parameter_target *target = &parameter->targets.items[i];
-            _cleanup_(buf_done) struct buf value = BUF_INIT;
-            value_format(&it->value, &value);
-            for (size_t k = 0; target->roles[role] && k < target->env.len; k++) {
-                env_set(env, target->env.items[k], "%s", buf_cstr(&value));
+        _cleanup_(buf_done) struct buf value = BUF_INIT;
+        value_format(&it->value, &value);
+        json_array_foreach (parameter == NULL ? NULL : parameter->targets, i, target) {
+            json_array_foreach (json_object_get(target, "env"), k, name) {
+                if (is_for_role(target, role)) {
+                    env_set(env, json_string_value(name), "%s", buf_cstr(&value));
+                }
             }
         }
     }
@@ -414,8 +423,8 @@ static struct env own_env(const struct run_def *def, const struct point *point,
     add_emulation(&env, &def->spec->workload, id->role);
     add_params(&env, point);
     add_rendezvous(&env, def, point, id, addresses);
-    add_launch_env(&env, &system->all_roles);
-    add_launch_env(&env, &system->of_role[id->role]);
+    add_launch_env(&env, system->launch);
+    add_launch_env(&env, system_launch(system, id->role));
     add_param_env(&env, def->spec, point, id->role);
     return env;
 }

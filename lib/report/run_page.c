@@ -107,10 +107,11 @@ static void put_systems(struct sheet *s, const struct layout *l)
         const char *description = profile_describe(system->profile);
         buf_puts(&text, description == NULL ? "the profile " : description);
         buf_puts(&text, description == NULL ? system->profile : "");
-        const struct command *command = &system->all_roles.command;
-        for (size_t i = 0; i < command->words.len && i <= MAX_COMMAND_WORDS; i++) {
+        const json_t *command = json_object_get(system->launch, "command");
+        for (size_t i = 0; i < json_array_size(command) && i <= MAX_COMMAND_WORDS; i++) {
             buf_printf(&text, "%s%s", i == 0 ? "; command: " : " ",
-                       i < MAX_COMMAND_WORDS ? command->words.items[i] : "...");
+                       i < MAX_COMMAND_WORDS ? json_string_value(json_array_get(command, i))
+                                             : "...");
         }
         sheet_term(s, SHEET_WHAT, system->label, "%s", buf_cstr(&text));
     }

@@ -30,14 +30,16 @@ static int64_t count_of(const json_t *quantity)
 static void set_limits(json_t *template, const struct spec *spec, enum role role,
                        const struct params *params)
 {
+    const json_t *target, *path;
+    size_t i, k;
     vec_each (const struct parameter, parameter, &spec->parameters) {
         const struct value *v = params_get(params, parameter->name);
-        vec_each (const struct parameter_target, target, &parameter->targets) {
-            vec_each (char *const, path, &target->paths) {
-                if (v != NULL && target->roles[role] && strstr(*path, "/limits/")) {
+        json_array_foreach (parameter->targets, i, target) {
+            json_array_foreach (json_object_get(target, "paths"), k, path) {
+                const char *text = json_string_value(path);
+                if (v != NULL && is_for_role(target, role) && strstr(text, "/limits/") != NULL) {
                     /* where it does not fit, the pod is refused */
-                    json_t *limit = v->is_int ? json_integer(v->i) : json_string(v->s);
-                    (void)json_pointer_set_new(template, *path, limit, NULL);
+                    (void)json_pointer_set_new(template, text, value_to_json(v), NULL);
                 }
             }
         }

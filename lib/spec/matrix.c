@@ -39,14 +39,11 @@ static uint32_t index_put(json_t *index, char *key_take, uint32_t value, bool *r
     return (uint32_t)json_integer_value(found);
 }
 
-/* Values are printable ASCII: a line break separates, a letter distinguishes 1 from "1". */
-static void put_params_key(const struct params *params, struct buf *out)
+/* Owned. In JSON 1 and "1" differ. */
+static char *params_key(const struct params *params)
 {
-    vec_each (const struct param, it, &params->list) {
-        buf_printf(out, "%s=%c", it->name, it->value.is_int ? 'i' : 's');
-        value_format(&it->value, out);
-        buf_putc(out, '\n');
-    }
+    json_auto_t *json = params_to_json(params);
+    return json_dumps(json, JSON_COMPACT);
 }
 
 /* All that distinguishes one point from another. Owned. */
@@ -57,8 +54,8 @@ static char *point_key(const struct point *p)
     for (int role = 0; role < ROLE_COUNT; role++) {
         buf_printf(&key, " %u", p->replicas[role]);
     }
-    buf_putc(&key, '\n');
-    put_params_key(&p->params, &key);
+    _cleanup_(freep) char *params = params_key(&p->params);
+    buf_puts(&key, params);
     return buf_take(&key);
 }
 
@@ -103,25 +100,10 @@ static void list_grid(struct expansion *e)
     free(at);
 }
 
-static void list_zip(struct expansion *e)
-{
-    const struct sweep *sweep = &e->spec->sweep;
-    size_t n = sweep->axes.len == 0 ? 0 : sweep->axes.items[0].values.len;
-    for (size_t i = 0; i < n; i++) {
-        struct params *params = vec_push(&e->combinations);
-        *params = (struct params){0};
-        vec_each (const struct axis, axis, &sweep->axes) {
-            params_set(params, axis->name, &axis->values.items[i]);
-        }
-    }
-}
-
 static void list_combinations(struct expansion *e)
 {
     if (e->spec->sweep.kind == SWEEP_GRID) {
         list_grid(e);
-    } else if (e->spec->sweep.kind == SWEEP_ZIP) {
-        list_zip(e);
     }
     vec_each (const struct params, it, &e->spec->sweep.points) {
         params_copy(it, vec_push(&e->combinations));
@@ -132,14 +114,11 @@ static void check_duplicates(struct expansion *e)
 {
     json_auto_t *index = json_object();
     for (size_t i = 0; i < e->combinations.len; i++) {
-        struct buf key = BUF_INIT;
-        put_params_key(&e->combinations.items[i], &key);
         bool is_new;
-        uint32_t first = index_put(index, buf_take(&key), (uint32_t)i, &is_new);
+        const uint32_t first =
+            index_put(index, params_key(&e->combinations.items[i]), (uint32_t)i, &is_new);
         if (!is_new) {
-            bool is_zip = e->spec->sweep.kind == SWEEP_ZIP;
-            _cleanup_(freep) char *path =
-                is_zip ? xstrdup("spec.sweep.zip") : xasprintf("spec.sweep.points[%zu]", i);
+            _cleanup_(freep) char *path = xasprintf("spec.sweep.points[%zu]", i);
             complain(e, path, "remove one of the two", "point %zu is a duplicate of point %u", i,
                      first);
         }

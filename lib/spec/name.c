@@ -3,15 +3,33 @@
 
 #include <string.h>
 
-#include "base/str.h"
 #include "base/mem.h"
+#include "base/str.h"
+#include "doc/match.h"
+#include "spec/schemas.h"
+
+/* Is it of the form of that field? */
+static bool fits(const char *text, const char *path, struct kept *kept)
+{
+    return text_matches(text, tree_get_text(tree_at(schema_definition(), path), "pattern"), kept);
+}
 
 bool object_name_is_valid(const char *text)
 {
-    size_t len = strlen(text);
-    return len >= 1 && len <= OBJECT_NAME_MAX && text[0] >= 'a' && text[0] <= 'z' &&
-           text[len - 1] != '-' &&
-           text[strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-")] == '\0';
+    static struct kept kept;
+    return fits(text, "properties.systems.items.properties.name", &kept);
+}
+
+bool sweep_name_is_valid(const char *text)
+{
+    static struct kept kept;
+    return fits(text, "properties.parameters.items.properties.name", &kept);
+}
+
+bool free_name_is_valid(const char *text)
+{
+    static struct kept kept;
+    return fits(text, "properties.workload.properties.model", &kept);
 }
 
 char *object_name_make(const char *text, size_t max, const char *other)
@@ -27,20 +45,4 @@ char *object_name_make(const char *text, size_t max, const char *other)
     }
     name[len - (name[len - 1] == '-')] = '\0';
     return name;
-}
-
-bool sweep_name_is_valid(const char *text)
-{
-    size_t len = strlen(text);
-    return len >= 1 && len <= 31 && text[0] >= 'a' && text[0] <= 'z' &&
-           text[strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_")] == '\0';
-}
-
-bool free_name_is_valid(const char *text)
-{
-    static const char inside[] =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
-    size_t len = strlen(text);
-    return len >= 1 && len <= 63 && text[strspn(text, inside)] == '\0' &&
-           strchr("._-", text[0]) == NULL && strchr("._-", text[len - 1]) == NULL;
 }

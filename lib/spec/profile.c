@@ -11,7 +11,6 @@
 #include "spec/job_template.h"
 #include "spec/rendezvous.h"
 #include "spec/schemas.h"
-#include "spec/spec_parts.h"
 
 static void check_name(struct diags *d, const struct place *root)
 {
@@ -20,6 +19,16 @@ static void check_name(struct diags *d, const struct place *root)
         reader_complain(d, PLACE(root, "name"), "choose another name", "'%s' is reserved for %s",
                         name,
                         str_eq(name, PROFILE_NATIVE) ? "the native worker" : "figures of old logs");
+    }
+}
+
+/* Appends the texts of a list. */
+static void read_words(const struct place *map, const char *key, struct command *ret)
+{
+    place_items (item, map, key) {
+        if (place_is_good(&item)) {
+            *vec_push(&ret->words) = xstrdup(item.node->s);
+        }
     }
 }
 
@@ -40,7 +49,7 @@ static void read_python(struct diags *d, const struct place *root, struct profil
                             item.node->s);
         }
     }
-    spec_read_words(&place, "packages", &p->packages);
+    read_words(&place, "packages", &p->packages);
     p->requirements = place_text(&place, "requirements");
     p->is_optional = place_get(&place, "versions").node != NULL;
 }
@@ -66,7 +75,7 @@ static void read_roles(struct diags *d, const struct place *root, struct profile
     for (int role = 0; role < ROLE_COUNT; role++) {
         const struct place place = place_get(&roles, role_to_string((enum role)role));
         if (place_is_good(&place)) {
-            spec_read_words(&place, "command", &p->commands[role]);
+            read_words(&place, "command", &p->commands[role]);
             check_entrypoint(d, &place);
         }
     }
@@ -85,7 +94,7 @@ static void read_profile(struct node *root, struct profile *p, struct diags *d)
     p->name = place_text(&place, "name");
     p->description = place_text(&place, "description");
     p->install = xstrdup_or_null(place_text(&place, "install"));
-    spec_read_words(&place, "models", &p->models);
+    read_words(&place, "models", &p->models);
     place_flags(&place, "datasets", dataset_kind_names, DATASET_COUNT, p->datasets);
     place_flags(&place, "exchanges", exchange_kind_names, EXCHANGE_COUNT, p->exchanges);
     read_python(d, &place, p);

@@ -8,134 +8,172 @@
 #include "base/parse.h"
 #include "base/str.h"
 #include "doc/reader.h"
-#include "spec/spec_parts.h"
 
 #define WORD_CHARS "abcdefghijklmnopqrstuvwxyz_"
 
-/* What a placeholder says. */
-enum term_kind { TERM_NUMBER, TERM_TEXT, TERM_ADDRESSES };
-enum part { PART_HOST, PART_ADDRESS, PART_PORT };
-struct term {
-    enum term_kind kind;
-    int word;       /* NUMBER, TEXT: index into numbers[], texts[] */
-    int64_t add;    /* NUMBER */
-    int selector;   /* ADDRESSES: index into selectors[] */
-    enum part part; /* ADDRESSES */
-    bool is_list;   /* ADDRESSES: of all replicas; else of the first, or of the replica itself */
-    bool is_rest;   /* a list without the first */
-    bool is_json;   /* a list as JSON; else with commas */
+/* A value while it is filled in. */
+struct filling {
+    const struct rendezvous_member *m;
+    struct buf out;
+    int skip;   /* a role whose addresses are not noted; -1: none */
+    int needed; /* the first other role that it has addresses of; -1: none */
 };
 
-enum number { NUMBER_INDEX, NUMBER_COUNT, NUMBER_TRAINING, NUMBER_PORT, NUMBER_OF_ROLE };
-/* pservers, trainers, workers, launchers follow in the order of enum role. */
-static const char *const numbers[] = {"index",    "count",    "training", "port",
-                                      "pservers", "trainers", "workers",  "launchers"};
-enum text { TEXT_ROLE, TEXT_RUN };
-static const char *const texts[] = {"role", "run"};
-enum selector { SELECT_TRAINING = ROLE_COUNT, SELECT_SELF };
-static const char *const selectors[] = {"pserver",  "trainer",  "worker",
-                                        "launcher", "training", "self"};
+static enum role training_role(const struct rendezvous_member *m)
+{
+    return m->replicas[ROLE_WORKER] > 0 ? ROLE_WORKER : ROLE_TRAINER;
+}
+
+/* ---- addresses: "host", "ports", "addresses.rest|json" ---- */
+
+enum part { PART_HOST, PART_ADDRESS, PART_PORT, N_PARTS };
 static const char *const parts[] = {"host", "address", "port", "hosts", "addresses", "ports"};
 
-static bool skip(const char **at, const char *text)
+/* "[::1]:7164": its host is "::1". */
+static void put_part(const char *address, enum part part, struct buf *out)
 {
-    if (!str_has_prefix(*at, text)) {
+    const char *colon = strrchr(address, ':');
+    const bool is_v6 = address[0] == '[';
+    if (part == PART_ADDRESS || colon == NULL) {
+        buf_puts(out, address);
+    } else if (part == PART_PORT) {
+        buf_puts(out, colon + 1);
+    } else {
+        buf_append(out, address + is_v6, (size_t)(colon - address) - 2 * (size_t)is_v6);
+    }
+}
+
+/* From the one at `first` on. */
+static void put_list(char *const *addresses, uint32_t first, uint32_t n, enum part part,
+                     bool is_json, struct buf *out)
+{
+    const char *quote = is_json && part != PART_PORT ? "\"" : "";
+    buf_puts(out, is_json ? "[" : "");
+    for (uint32_t i = first; addresses != NULL && i < n; i++) {
+        buf_puts(out, i == first ? "" : ",");
+        buf_puts(out, quote);
+        put_part(addresses[i], part, out);
+        buf_puts(out, quote);
+    }
+    buf_puts(out, is_json ? "]" : "");
+}
+
+/* `what` of the replica itself, or of all of the role, or its first. False: it is no such word. */
+static bool put_addresses(struct filling *f, enum role role, bool is_self, const char *what)
+{
+    const size_t len = strspn(what, WORD_CHARS);
+    const int word = str_index_n(what, len, parts, COUNT_OF(parts));
+    const bool is_list = word >= N_PARTS, is_rest = is_list && str_has_prefix(what + len, ".rest");
+    const char *end = what + len + (is_rest ? strlen(".rest") : 0);
+    const bool is_json = is_list && str_eq(end, "|json");
+    char *const *addresses = f->m->of_role[role];
+    const uint32_t index = is_self ? f->m->index : 0;
+    if (word < 0 || (*end != '\0' && !is_json) || (is_list && is_self)) {
         return false;
     }
-    *at += strlen(text);
+    f->needed = f->needed < 0 && (int)role != f->skip ? (int)role : f->needed;
+    if (is_list) {
+        put_list(addresses, is_rest, f->m->replicas[role], (enum part)(word % N_PARTS), is_json,
+                 &f->out);
+    } else if (addresses != NULL && index < f->m->replicas[role]) {
+        put_part(addresses[index], (enum part)word, &f->out);
+    }
     return true;
 }
 
-static bool parse_sum(const char **at, struct term *ret)
+/* ---- numbers ---- */
+
+/* "", "-1" or "+10". */
+static bool parse_sum(const char *text, int64_t *ret)
 {
-    if (**at != '+' && **at != '-') {
+    const bool is_plus = text[0] == '+';
+    *ret = 0;
+    return text[0] == '\0' || ((is_plus || text[0] == '-') && ascii_is_digit(text[1]) &&
+                               strlen(text) <= 10 && parse_i64(text + is_plus, ret) == 0);
+}
+
+/* The number of that name; -1: there is no such number. */
+static int64_t number_of(const struct rendezvous_member *m, const char *name, size_t len)
+{
+    uint64_t port = 0;
+    const char *colon = strrchr(m->listen, ':');
+    (void)(colon == NULL ? 0 : parse_u64(colon + 1, &port)); /* 0 without one */
+    const struct {
+        const char *name;
+        int64_t value;
+    } numbers[] = {{"index", m->index},
+                   {"count", m->replicas[m->role]},
+                   {"training", m->replicas[training_role(m)]},
+                   {"port", (int64_t)port},
+                   {"pservers", m->replicas[ROLE_PSERVER]},
+                   {"trainers", m->replicas[ROLE_TRAINER]},
+                   {"workers", m->replicas[ROLE_WORKER]},
+                   {"launchers", m->replicas[ROLE_LAUNCHER]}};
+    for (size_t i = 0; i < COUNT_OF(numbers); i++) {
+        if (strlen(numbers[i].name) == len && memcmp(numbers[i].name, name, len) == 0) {
+            return numbers[i].value;
+        }
+    }
+    return -1;
+}
+
+/* ---- a value ---- */
+
+/* What is between "${" and "}". False: it is no placeholder. */
+static bool put_term(struct filling *f, const char *term)
+{
+    const struct rendezvous_member *m = f->m;
+    const size_t len = strspn(term, WORD_CHARS);
+    const int role = str_index_n(term, len, role_names, ROLE_COUNT);
+    const int64_t number = number_of(m, term, len);
+    int64_t add;
+    if (term[len] == '.') {
+        const bool is_training = str_has_prefix(term, "training."),
+                   is_self = str_has_prefix(term, "self.");
+        const enum role of = is_training ? training_role(m) : is_self ? m->role : (enum role)role;
+        return (role >= 0 || is_training || is_self) &&
+               put_addresses(f, of, is_self, term + len + 1);
+    }
+    if (str_eq(term, "role") || str_eq(term, "run")) {
+        buf_puts(&f->out, str_eq(term, "run") ? m->run : role_to_string(m->role));
         return true;
     }
-    const bool is_minus = **at == '-';
-    const size_t len = strspn(*at + 1, "0123456789");
-    _cleanup_(freep) char *digits = xstrndup(*at + 1, len);
-    int64_t n;
-    if (len == 0 || len > 9 || parse_i64(digits, &n) < 0) {
+    if (number < 0 || !parse_sum(term + len, &add)) {
         return false;
     }
-    ret->add = is_minus ? -n : n;
-    *at += 1 + len;
+    buf_printf(&f->out, "%lld", (long long)(number + add));
     return true;
 }
 
-static bool parse_addresses(const char **at, struct term *ret)
+/* Returns where the first "${" is that begins no placeholder; NULL: each one does. */
+static const char *fill(struct filling *f, const char *value)
 {
-    if (!skip(at, ".")) {
-        return false;
+    for (const char *at = value, *begin;; at = begin + strcspn(begin, "}") + 1) {
+        begin = strstr(at, "${");
+        buf_append(&f->out, at, begin == NULL ? strlen(at) : (size_t)(begin - at));
+        if (begin == NULL) {
+            return NULL;
+        }
+        const size_t len = strcspn(begin + 2, "}");
+        _cleanup_(freep) char *term = xstrndup(begin + 2, len);
+        if (begin[2 + len] != '}' || !put_term(f, term)) {
+            return begin;
+        }
     }
-    const size_t len = strspn(*at, WORD_CHARS);
-    const int part = str_index_n(*at, len, parts, COUNT_OF(parts));
-    if (part < 0) {
-        return false;
-    }
-    *at += len;
-    ret->kind = TERM_ADDRESSES;
-    ret->part = (enum part)(part % 3);
-    ret->is_list = part >= 3;
-    ret->is_rest = ret->is_list && skip(at, ".rest");
-    ret->is_json = ret->is_list && skip(at, "|json");
-    return !(ret->is_list && ret->selector == SELECT_SELF);
-}
-
-/* The placeholder after "${", up to its end; *at moves after it. False if it
- * is not a placeholder. */
-static bool parse_term(const char **at, struct term *ret)
-{
-    const size_t len = strspn(*at, WORD_CHARS);
-    const int number = str_index_n(*at, len, numbers, COUNT_OF(numbers));
-    const int text = str_index_n(*at, len, texts, COUNT_OF(texts));
-    const int selector = str_index_n(*at, len, selectors, COUNT_OF(selectors));
-    const char *end = *at + len;
-    *ret = (struct term){0};
-    bool is_good = false;
-    if (selector >= 0 && *end == '.') {
-        ret->selector = selector;
-        is_good = parse_addresses(&end, ret);
-    } else if (number >= 0) {
-        *ret = (struct term){.kind = TERM_NUMBER, .word = number};
-        is_good = parse_sum(&end, ret);
-    } else if (text >= 0) {
-        *ret = (struct term){.kind = TERM_TEXT, .word = text};
-        is_good = true;
-    }
-    if (!is_good || *end != '}') {
-        return false;
-    }
-    *at = end + 1;
-    return true;
-}
-
-/* The next placeholder of a value; *at moves after it. False if none exists, *at is at the end, or
- * at a "${" that does not begin a placeholder. */
-static bool next_term(const char **at, struct term *ret)
-{
-    const char *found = strstr(*at, "${");
-    if (found == NULL) {
-        *at += strlen(*at);
-        return false;
-    }
-    *at = found + 2;
-    if (!parse_term(at, ret)) {
-        *at = found;
-        return false;
-    }
-    return true;
 }
 
 /* ---- reading ---- */
 
 static void check_value(struct diags *d, const struct place *place, const char *value)
 {
-    const char *at = value;
-    struct term term;
-    while (next_term(&at, &term)) {
-    }
-    if (*at != '\0') {
+    const uint32_t none[ROLE_COUNT] = {0};
+    char *const *const unknown[ROLE_COUNT] = {NULL};
+    const struct rendezvous_member any = {
+        .run = "", .replicas = none, .of_role = unknown, .listen = ""};
+    struct filling f = {.m = &any};
+    const char *at = fill(&f, value);
+    buf_done(&f.out);
+    if (at != NULL) {
         const size_t len = strcspn(at, "}");
         reader_complain(d, place,
                         "write for example ${index}, ${training}, ${training.host}, "
@@ -149,13 +187,16 @@ void rendezvous_read(struct diags *diags, const struct place *map, struct rendez
     static const char *const words[RENDEZVOUS_REPLICAS_COUNT] = {"All", "First", "Rest"};
     place_items (item, map, "rendezvous") {
         const char *name = place_text(&item, "name"), *value = place_text(&item, "value");
-        if (name == NULL || value == NULL || !spec_env_name_is_free(diags, PLACE(&item, "name"))) {
+        if (name == NULL || value == NULL) {
             continue;
         }
         check_value(diags, PLACE(&item, "value"), value);
         struct rendezvous_var *var = vec_push(&ret->vars);
         *var = (struct rendezvous_var){.name = xstrdup(name), .value = xstrdup(value)};
-        spec_read_roles_or_all(&item, var->roles);
+        if (tree_get(item.node, "roles") == NULL) {
+            memset(var->roles, true, sizeof(var->roles));
+        }
+        place_flags(&item, "roles", role_names, ROLE_COUNT, var->roles);
         place_flags(&item, "with", role_names, ROLE_COUNT, var->with);
         var->replicas = place_enum(&item, "replicas", words, RENDEZVOUS_ALL);
     }
@@ -173,19 +214,6 @@ void rendezvous_done(struct rendezvous *rendezvous)
 
 /* ---- filling in ---- */
 
-static enum role training_role(const struct rendezvous_member *m)
-{
-    return m->replicas[ROLE_WORKER] > 0 ? ROLE_WORKER : ROLE_TRAINER;
-}
-
-static enum role role_of(const struct term *term, const struct rendezvous_member *m)
-{
-    if (term->selector == SELECT_SELF) {
-        return m->role;
-    }
-    return term->selector == SELECT_TRAINING ? training_role(m) : (enum role)term->selector;
-}
-
 bool rendezvous_applies(const struct rendezvous_var *var, const struct rendezvous_member *member)
 {
     for (int role = 0; role < ROLE_COUNT; role++) {
@@ -198,95 +226,26 @@ bool rendezvous_applies(const struct rendezvous_var *var, const struct rendezvou
     return var->roles[member->role] && is_among;
 }
 
-/* "[::1]:7164": its host is "::1". */
-static void put_part(const char *address, enum part part, struct buf *out)
-{
-    const char *colon = strrchr(address, ':');
-    const bool is_v6 = address[0] == '[';
-    if (part == PART_ADDRESS || colon == NULL) {
-        buf_puts(out, address);
-    } else if (part == PART_PORT) {
-        buf_puts(out, colon + 1);
-    } else {
-        buf_append(out, address + is_v6, (size_t)(colon - address) - 2 * (size_t)is_v6);
-    }
-}
-
-static void put_list(const struct term *term, char *const *addresses, uint32_t n, struct buf *out)
-{
-    const bool is_quoted = term->is_json && term->part != PART_PORT;
-    if (term->is_json) {
-        buf_putc(out, '[');
-    }
-    for (uint32_t i = term->is_rest; addresses != NULL && i < n; i++) {
-        buf_puts(out, i == (uint32_t)term->is_rest ? "" : ",");
-        buf_puts(out, is_quoted ? "\"" : "");
-        put_part(addresses[i], term->part, out);
-        buf_puts(out, is_quoted ? "\"" : "");
-    }
-    if (term->is_json) {
-        buf_putc(out, ']');
-    }
-}
-
-static void put_addresses(const struct term *term, const struct rendezvous_member *m,
-                          struct buf *out)
-{
-    const enum role role = role_of(term, m);
-    char *const *addresses = m->of_role[role];
-    const uint32_t index = term->selector == SELECT_SELF ? m->index : 0;
-    if (term->is_list) {
-        put_list(term, addresses, m->replicas[role], out);
-    } else if (addresses != NULL && index < m->replicas[role]) {
-        put_part(addresses[index], term->part, out);
-    }
-}
-
-static void put_number(const struct term *term, const struct rendezvous_member *m, struct buf *out)
-{
-    uint64_t port = 0;
-    const char *colon = strrchr(m->listen, ':');
-    (void)(colon == NULL ? 0 : parse_u64(colon + 1, &port)); /* 0 without one */
-    const int64_t n = term->word == NUMBER_INDEX      ? m->index
-                      : term->word == NUMBER_COUNT    ? m->replicas[m->role]
-                      : term->word == NUMBER_TRAINING ? m->replicas[training_role(m)]
-                      : term->word == NUMBER_PORT     ? (int64_t)port
-                                                      : m->replicas[term->word - NUMBER_OF_ROLE];
-    buf_printf(out, "%lld", (long long)(n + term->add));
-}
-
 char *rendezvous_value(const struct rendezvous_var *var, const struct rendezvous_member *member)
 {
-    struct buf out = BUF_INIT;
-    const char *at = var->value, *from = at;
-    struct term term;
-    while (next_term(&at, &term)) {
-        const char *begin = strstr(from, "${");
-        buf_append(&out, from, (size_t)(begin - from));
-        from = at;
-        if (term.kind == TERM_NUMBER) {
-            put_number(&term, member, &out);
-        } else if (term.kind == TERM_TEXT) {
-            buf_puts(&out, term.word == TEXT_RUN ? member->run : role_to_string(member->role));
-        } else {
-            put_addresses(&term, member, &out);
-        }
-    }
-    buf_puts(&out, from);
-    return out.data == NULL ? xstrdup("") : buf_take(&out);
+    struct filling f = {.m = member};
+    (void)fill(&f, var->value); /* it was checked */
+    return f.out.data == NULL ? xstrdup("") : buf_take(&f.out);
 }
 
 bool rendezvous_needs_addresses(const struct rendezvous_var *var,
-                                const struct rendezvous_member *member, int skip_role,
+                                const struct rendezvous_member *member, int skip,
                                 enum role *ret_role)
 {
-    const char *at = var->value;
-    struct term term;
-    while (next_term(&at, &term)) {
-        if (term.kind == TERM_ADDRESSES && (int)role_of(&term, member) != skip_role) {
-            *ret_role = role_of(&term, member);
-            return true;
-        }
+    char *const *const unknown[ROLE_COUNT] = {NULL}; /* whichever they are */
+    struct rendezvous_member named = *member;
+    named.run = named.listen = "";
+    named.of_role = unknown;
+    struct filling f = {.m = &named, .skip = skip, .needed = -1};
+    (void)fill(&f, var->value); /* likewise */
+    buf_done(&f.out);
+    if (f.needed >= 0) {
+        *ret_role = (enum role)f.needed;
     }
-    return false;
+    return f.needed >= 0;
 }

@@ -45,7 +45,7 @@ bool rendezvous_applies(const struct rendezvous_var *var, const struct rendezvou
 /* Owned. What is not known is left empty. */
 char *rendezvous_value(const struct rendezvous_var *var, const struct rendezvous_member *member);
 /* Does the value need the addresses of a role? The first such role goes to *ret_role. `skip`: a
- * role that does not count, or -1. */
+ * role that does not count, or -1. Of the member, role, index and replicas must be known. */
 bool rendezvous_needs_addresses(const struct rendezvous_var *var,
                                 const struct rendezvous_member *member, int skip,
                                 enum role *ret_role);

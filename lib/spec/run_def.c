@@ -94,7 +94,9 @@ void run_def_free(struct run_def *def)
 char *run_def_text(const struct run_def *def)
 {
     json_auto_t *document = json_copy(def->spec->definition);
-    (void)json_object_set(document, "run", def->options.document); /* NULL is not set */
+    if (json_object_size(def->options.document) > 0) {
+        (void)json_object_set(document, "run", def->options.document); /* a key is ASCII */
+    }
     return json_dumps(document, JSON_COMPACT);
 }
 

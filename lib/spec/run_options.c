@@ -56,6 +56,7 @@ static void check_rules(const struct run_options *o, const struct place *schedul
 int run_options_read(struct node *document, const char *key, struct run_options *ret,
                      struct diags *diags)
 {
+    static const char *const of_object[] = {"benchmarkRef", "cancel", "suspend"};
     struct diags found = {0};
     run_options_check_form(document, key, &found);
     const struct place root = place_root(document, NULL), run = place_of(&root, key),
@@ -69,6 +70,9 @@ int run_options_read(struct node *document, const char *key, struct run_options 
         .trials = (uint32_t)place_int(&parallelism, "trials", 0),
         .document = run.node == NULL ? NULL : tree_to_json(run.node),
     };
+    for (size_t i = 0; i < COUNT_OF(of_object); i++) {
+        (void)json_object_del(o.document, of_object[i]); /* it may be absent */
+    }
     const struct place exclusive = place_get(&scheduling, "exclusiveNodes");
     o.exclusive_nodes = o.trials > 1 || (place_is_good(&exclusive) && exclusive.node->b);
     if (found.list.len == 0) {

@@ -20,7 +20,8 @@ struct run_options {      /* texts are owned */
     char *topology_key;   /* of nodes: one value for a whole attempt; NULL: any node */
     bool exclusive_nodes; /* no pod of another attempt, of any run, on the nodes of an attempt */
     uint32_t trials;      /* under way at a time, each in a lane of its own; 0: one */
-    json_t *document;     /* the fields as they were read, for the store; NULL: none was given */
+    json_t *document; /* the fields as they were read, for the store, without those that name the
+                       * definition or stop the run; NULL: none was given */
 };
 void run_options_done(struct run_options *o);
 

@@ -9,7 +9,7 @@
 #include "logparse/rule.h"
 #include "spec/profile.h"
 
-const char *const sweep_kind_names[] = {"grid", "zip", "points"};
+const char *const sweep_kind_names[] = {"grid", "points"};
 const char *const dataset_kind_names[] = {"Synthetic", "CIFAR10", "IDX"};
 const char *const batch_scope_names[] = {"Worker", "Job"};
 const char *const compute_names[] = {"Real", "Emulated"};
@@ -35,17 +35,41 @@ bool spec_is_imported(const struct spec *spec)
     return spec_has_profile(spec, PROFILE_IMPORTED);
 }
 
-static bool launch_names(const struct launch *launch, const char *text)
+const json_t *system_launch(const struct system *system, enum role role)
 {
-    return vec_any(&launch->command.words, it, strstr(*it, text) != NULL) ||
-           vec_any(&launch->args.words, it, strstr(*it, text) != NULL) ||
-           vec_any(&launch->env, it, strstr(it->value, text) != NULL);
+    return json_object_get(json_object_get(system->launch, "roles"), role_to_string(role));
+}
+
+bool is_for_role(const json_t *item, enum role role)
+{
+    const json_t *roles = json_object_get(item, "roles"), *name;
+    size_t i;
+    json_array_foreach (roles, i, name) {
+        if (str_eq(json_string_value(name), role_to_string(role))) {
+            return true;
+        }
+    }
+    return roles == NULL;
+}
+
+static bool launch_names(const json_t *launch, const char *text)
+{
+    static const char *const keys[] = {"command", "args", "env"};
+    bool is_found = false;
+    for (size_t i = 0; i < COUNT_OF(keys); i++) {
+        _cleanup_(freep) char *shown = json_dumps(json_object_get(launch, keys[i]), JSON_COMPACT);
+        is_found |= shown != NULL && strstr(shown, text) != NULL;
+    }
+    return is_found;
 }
 
 bool system_names(const struct system *system, const char *text)
 {
-    return launch_names(&system->all_roles, text) ||
-           array_any(system->of_role, ROLE_COUNT, it, launch_names(it, text));
+    bool is_found = launch_names(system->launch, text);
+    for (enum role role = 0; role < ROLE_COUNT; role++) {
+        is_found |= launch_names(system_launch(system, role), text);
+    }
+    return is_found;
 }
 
 bool system_is_copies(const struct system *system)
@@ -110,19 +134,6 @@ void command_done(struct command *command)
     vec_free(&command->words);
 }
 
-static void launch_done(struct launch *launch)
-{
-    free(launch->image);
-    command_done(&launch->command);
-    command_done(&launch->args);
-    vec_each (struct env_var, it, &launch->env) {
-        free(it->name);
-        free(it->value);
-    }
-    vec_done(&launch->env);
-    *launch = (struct launch){0};
-}
-
 static void sweep_done(struct sweep *sweep)
 {
     vec_each (struct axis, axis, &sweep->axes) {
@@ -141,12 +152,7 @@ static void sweep_done(struct sweep *sweep)
 static void parameter_done(struct parameter *parameter)
 {
     free(parameter->name);
-    vec_each (struct parameter_target, target, &parameter->targets) {
-        vec_free(&target->paths);
-        vec_free(&target->env);
-        vec_free(&target->args);
-    }
-    vec_done(&parameter->targets);
+    json_decref(parameter->targets);
 }
 
 static void system_done(struct system *system)
@@ -157,16 +163,10 @@ static void system_done(struct system *system)
     free(system->exchange.other);
     log_rule_free(system->log);
     json_decref(system->job);
-    launch_done(&system->all_roles);
+    json_decref(system->launch);
     for (int role = 0; role < ROLE_COUNT; role++) {
-        launch_done(&system->of_role[role]);
         command_done(&system->commands[role]);
     }
-    vec_each (struct system_patch, patch, &system->patches) {
-        free(patch->path);
-        json_decref(patch->value);
-    }
-    vec_done(&system->patches);
     rendezvous_done(&system->rendezvous);
 }
 

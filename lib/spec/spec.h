@@ -22,29 +22,15 @@ struct command {
 };
 void command_done(struct command *command);
 
-struct env_var { /* owned */
-    char *name, *value;
-};
-
-/* What a system runs in place of its roles' templates, or in addition to them: in all its roles, or
- * in one. */
-struct launch {
-    char *image;            /* owned; NULL: not given */
-    struct command command; /* no words: not given */
-    struct command args;    /* with has_args; no words: none at all */
-    bool has_args;
-    VEC(struct env_var) env;
-};
-
 struct axis {
     char *name;
     VEC(struct value) values;
 };
 
-enum sweep_kind { SWEEP_GRID, SWEEP_ZIP, SWEEP_POINTS };
+enum sweep_kind { SWEEP_GRID, SWEEP_POINTS };
 struct sweep {
     enum sweep_kind kind;
-    VEC(struct axis) axes;     /* grid, zip: sorted by name */
+    VEC(struct axis) axes;     /* grid: sorted by name */
     VEC(struct params) points; /* points */
     VEC(struct params) exclude;
     VEC(char *) require; /* expressions (expression.c); points that fail one are left out */
@@ -68,12 +54,6 @@ const char *exchange_name(const struct exchange *exchange, enum exchange_kind ki
 #define EXCHANGE_SUFFIX_MAX (EXCHANGE_MODE_TEXT_MAX + 48)
 void exchange_suffix(const struct exchange *exchange, char ret[static EXCHANGE_SUFFIX_MAX]);
 
-/* A value that a system sets in the templates of these roles. */
-struct system_patch {
-    bool roles[ROLE_COUNT];
-    char *path; /* JSON pointer into a PodTemplateSpec, owned */
-    json_t *value;
-};
 struct log_rule; /* logparse/rule.h */
 struct system {
     char *name;
@@ -83,10 +63,8 @@ struct system {
     struct exchange exchange; /* its own, or the workload's */
     struct log_rule *log;     /* owned; NULL: its replicas write records */
     json_t *job;              /* of job_template.h, owned; NULL: benchd makes its pods, of */
-    struct launch all_roles;  /* what it runs, */
-    struct launch of_role[ROLE_COUNT]; /* goes before that of all roles */
-    bool has_launcher;                 /* it has a launcher, of its own or of its profile */
-    VEC(struct system_patch) patches;
+    json_t *launch;           /* as the definition has it: what it runs and patches; owned */
+    bool has_launcher;        /* it has a launcher, of its own or of its profile */
     struct rendezvous rendezvous;        /* its own, or its profile's */
     struct command commands[ROLE_COUNT]; /* of a foreign profile, once the shell gave it */
 };
@@ -148,15 +126,9 @@ struct workload {
 /* "Synthetic", or the name of a foreign one. Borrowed. */
 const char *workload_dataset_name(const struct workload *workload);
 
-struct parameter_target {
-    bool roles[ROLE_COUNT];
-    VEC(char *) paths; /* JSON pointers into a PodTemplateSpec */
-    VEC(char *) env;   /* names of variables */
-    VEC(char *) args; /* options: "--model" takes the value as the next word, "--model=" joins it */
-};
 struct parameter {
     char *name;
-    VEC(struct parameter_target) targets;
+    json_t *targets; /* as the definition has them; owned; NULL: only job objects get it */
 };
 
 #define SPEC_MAX_REPLICAS 10000   /* of a role */
@@ -267,6 +239,11 @@ bool spec_mixes_modes(const struct spec *spec);
 bool spec_knows_data(const struct spec *spec);
 /* Has some point links that are shaped? Only processes of one machine have. */
 bool spec_shapes_links(const struct spec *spec);
+/* What goes in that role before what the system has for all: an item of its `roles`. NULL: nothing.
+ * Borrowed. */
+const json_t *system_launch(const struct system *system, enum role role);
+/* Is a target or a patch for the templates of that role? Without `roles` it is for all. */
+bool is_for_role(const json_t *item, enum role role);
 /* Is the text a part of some command, argument or variable of the system? */
 bool system_names(const struct system *system, const char *text);
 /* Have its workers no way to find each other that benchd knows of? Then several of them are
@@ -278,7 +255,7 @@ bool spec_system_has_role(const struct spec *spec, const struct system *system, 
 const struct parameter *spec_find_parameter(const struct spec *spec, const char *name);
 
 /* The words of a definition's enums, each table indexed by its enum. */
-extern const char *const sweep_kind_names[3]; /* "grid", ... */
+extern const char *const sweep_kind_names[2]; /* "grid", "points" */
 extern const char *const dataset_kind_names[DATASET_COUNT];
 extern const char *const batch_scope_names[2];         /* "Worker", "Job" */
 extern const char *const compute_names[COMPUTE_COUNT]; /* "Real", "Emulated" */

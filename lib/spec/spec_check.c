@@ -19,15 +19,6 @@ static bool is_swept_in(const struct reading *r, const char *name)
     return names == NULL || has_unknown_name(r, names) || tree_get(names, name) != NULL;
 }
 
-/* The axis of that name (grid, zip), or else the sweep. */
-static void complain_axis(struct reading *r, const char *name, const char *fix, const char *message)
-{
-    struct place sweep = place_get(&r->at, "sweep");
-    struct place kind = place_get(&sweep, sweep_kind_names[r->spec->sweep.kind]);
-    struct place axis = place_get(&kind, name);
-    reader_complain_key(r->diags, axis.node != NULL ? &axis : &kind, fix, "%s", message);
-}
-
 static bool counts_replicas(const char *name)
 {
     const struct builtin *builtin = builtin_find(name);
@@ -127,7 +118,7 @@ static void check_counts_used(struct reading *r)
                              : xasprintf("write roles.%s.replicas: {from: %s}", role, name);
             _cleanup_(freep) char *message =
                 xasprintf("'%s' is swept, but no role uses it for its replicas", name);
-            complain_axis(r, name, fix, message);
+            spec_complain_axis(r, name, fix, message);
         }
     }
 }

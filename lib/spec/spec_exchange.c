@@ -23,22 +23,17 @@ bool spec_read_kind(struct reading *r, const struct place *place, bool is_native
     if (!schema_check_value(r->diags, place)) {
         return false;
     }
-    char *name = xstrdup(place->node->s);
-    for (size_t i = 0; i < n; i++) {
-        if (str_eq(name, names[i])) {
-            *ret = (int)i;
-            free(name);
-            return true;
-        }
-        if (r->is_new && str_eq_nocase(name, names[i])) {
-            _cleanup_(freep) char *fix = xasprintf("did you mean '%s'?", names[i]);
-            reader_complain(r->diags, place, fix, "'%s' is '%s' in other letters", name, names[i]);
-            free(name);
-            return false;
-        }
+    const char *name = place->node->s,
+               *ours = array_find_item(names, n, it, str_eq_nocase(name, it));
+    *ret = str_index(name, names, n);
+    if (*ret < 0 && ours != NULL && r->is_new) {
+        _cleanup_(freep) char *fix = xasprintf("did you mean '%s'?", ours);
+        return reader_complain(r->diags, place, fix, "'%s' is '%s' in other letters", name, ours);
     }
-    *ret = (int)n;
-    *ret_other = name;
+    if (*ret < 0) {
+        *ret = (int)n;
+        *ret_other = xstrdup(name);
+    }
     return true;
 }
 

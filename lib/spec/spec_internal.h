@@ -22,13 +22,6 @@ struct reading {
 void spec_merge_local(struct node *root, struct diags *diags);
 void spec_merge_options(struct node *root, const struct spec_overrides *overrides,
                         struct diags *diags);
-/* spec_hints.c: the line to write, where a definition has what other tools or older habits taught.
- * True: the document is something else, such as a PyTorchJob; that is one problem, and the rest of
- * it is not looked at. */
-bool spec_hints_refuse_kind(const struct node *root, struct diags *diags);
-/* Replaces the fix of each problem in `found` that is a known habit: `repeats: 5` gets
- * "write 'repeats: {min: 5}'". Values that do not come from the file are left alone. */
-void spec_hints_apply(const struct node *root, struct diags *found);
 /* spec_template.c: puts the files that roles name by templateFrom into the definition, if
  * files can be read. */
 void spec_inline_templates(struct node *root, const struct spec_overrides *overrides,
@@ -38,8 +31,7 @@ void spec_keep_systems(struct node *root, const char *names, struct diags *diags
 /* spec_read.c: the whole document. */
 void spec_read(struct node *root, const struct spec_overrides *overrides, struct spec *spec,
                struct diags *diags);
-/* spec_launch.c: image, command, args, env, roles and patches of one system. */
-void spec_read_launches(struct reading *r, const struct place *system_place, struct system *system);
+/* spec_launch.c: image, command, args, env, roles and patches of systems. */
 void spec_check_launches(struct reading *r);
 /* spec_job.c: the job object of a system, if it is one. */
 void spec_read_job(struct reading *r, const struct place *item, struct system *system);
@@ -72,8 +64,7 @@ void spec_check_compute(struct reading *r);
 void spec_read_parameters(struct reading *r);
 void spec_read_baseline(struct reading *r);
 void spec_read_roles(struct reading *r);
-/* spec_sweep.c: the points that a sweep lists; a zip becomes such a list. NULL: it is a grid, or
- * wrong. */
+/* spec_sweep.c: the points that a sweep lists. NULL: it is a grid, or wrong. */
 struct node *spec_list_points(struct node *sweep);
 /* spec_sweep.c; parameters must have been read. */
 bool spec_is_known_name(const struct reading *r, const char *name); /* built in, or declared */
@@ -81,8 +72,8 @@ bool spec_is_known_name(const struct reading *r, const char *name); /* built in,
  * value is still swept. NULL if none exist. */
 const struct node *spec_swept_names(const struct reading *r);
 void spec_read_sweep(struct reading *r);
+/* At the axis of that name, or else at the sweep. */
+void spec_complain_axis(struct reading *r, const char *name, const char *fix, const char *message);
 void spec_read_params(struct reading *r, const struct place *place, struct params *ret);
-/* spec_template.c: a PodTemplateSpec, as far as a replica depends on it. */
-void spec_check_template(struct diags *diags, const struct place *place);
 /* spec_check.c: rules between fields. */
 void spec_check(struct reading *r);

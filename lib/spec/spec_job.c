@@ -2,24 +2,10 @@
  * was read. See job_template.h and spec_internal.h. */
 #include "base/mem.h"
 #include "base/str.h"
-#include "doc/json_path.h"
 #include "spec/job_template.h"
 #include "spec/matrix.h"
 #include "spec/profile.h"
 #include "spec/spec_internal.h"
-#include "spec/spec_parts.h"
-
-static void check_condition(struct diags *d, const struct place *map, const char *key)
-{
-    const char *text = place_text(map, key);
-    struct err err;
-    if (text != NULL && json_condition_check(text, &err) < 0) {
-        reader_complain(d, PLACE(map, key),
-                        "for example, write '{.status.conditions[?(@.type==\"Complete\")]."
-                        "status}=True'",
-                        "'%s': %s", text, err.msg);
-    }
-}
 
 /* An object of Kubernetes; of a profile the kind alone. */
 static void check_object(struct diags *d, const struct place *place, enum job_use use,
@@ -45,8 +31,6 @@ json_t *job_read(struct diags *d, const struct place *place, bool is_profile)
     } else {
         check_object(d, PLACE(place, "template"), JOB_ITSELF, job_object_check);
     }
-    check_condition(d, place, "succeeded");
-    check_condition(d, place, "failed");
     place_items (item, place, "objects") {
         check_object(d, &item, JOB_EXTRA, job_object_check);
     }

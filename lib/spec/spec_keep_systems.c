@@ -14,6 +14,23 @@ static size_t n_items(const struct node *list)
     return list != NULL && list->kind == NODE_SEQ ? list->n_children : 0;
 }
 
+/* Drops the items of a list, each as `it`, for which the condition holds, from the last one on. */
+#define drop_items(list, it, condition)                                                            \
+    for (size_t i_##it = n_items(list); i_##it-- > 0;) {                                           \
+        struct node *it = (list)->children[i_##it];                                                \
+        if (condition) {                                                                           \
+            tree_free(tree_take_at(list, i_##it));                                                 \
+        }                                                                                          \
+    }
+
+/* A list of a map that has become empty goes, too; one that was is a mistake. */
+static void remove_if_emptied(struct node *map, const char *key, size_t n_before)
+{
+    if (n_before > 0 && n_items(tree_get(map, key)) == 0) {
+        tree_remove(map, key);
+    }
+}
+
 /* ---- roles ---- */
 
 /* Its own, or the workload's. What cannot be read may use any role. */
@@ -55,35 +72,36 @@ static void drop_role(struct node *spec, enum role role, struct node *gone)
     tree_remove(roles, role_to_string(role));
 }
 
+/* Does the target lose its only role? */
+static bool loses_roles(const struct node *target, const char *role)
+{
+    struct node *roles = tree_get(target, "roles");
+    const size_t n_before = n_items(roles);
+    drop_items(roles, it, it->kind == NODE_STRING && str_eq(it->s, role));
+    return n_before > 0 && n_items(roles) == 0;
+}
+
+/* Does the parameter lose its only targets? Its name goes, too. */
+static bool loses_targets(const struct node *parameter, const char *role, struct node *gone)
+{
+    struct node *targets = tree_get(parameter, "targets");
+    const char *name = tree_get_text(parameter, "name");
+    const size_t n_before = n_items(targets);
+    drop_items(targets, it, loses_roles(it, role));
+    const bool is_gone = name != NULL && n_before > 0 && n_items(targets) == 0;
+    if (is_gone) {
+        tree_set_take(gone, name, tree_new(NODE_NULL));
+    }
+    return is_gone;
+}
+
 /* No parameter has the role as its target; one that has no other goes with its name. */
 static void drop_targets(struct node *spec, enum role role, struct node *gone)
 {
     struct node *parameters = tree_get(spec, "parameters");
-    for (size_t i = n_items(parameters); i-- > 0;) {
-        struct node *targets = tree_get(parameters->children[i], "targets");
-        const size_t n_before = n_items(targets);
-        for (size_t k = n_before; k-- > 0;) {
-            struct node *roles = tree_get(targets->children[k], "roles");
-            const size_t n_roles = n_items(roles);
-            for (size_t j = n_roles; j-- > 0;) {
-                const struct node *name = roles->children[j];
-                if (name->kind == NODE_STRING && str_eq(name->s, role_to_string(role))) {
-                    tree_free(tree_take_at(roles, j));
-                }
-            }
-            if (n_roles > 0 && n_items(roles) == 0) {
-                tree_free(tree_take_at(targets, k));
-            }
-        }
-        const char *name = tree_get_text(parameters->children[i], "name");
-        if (name != NULL && n_before > 0 && n_items(targets) == 0) {
-            tree_set_take(gone, name, tree_new(NODE_NULL));
-            tree_free(tree_take_at(parameters, i));
-        }
-    }
-    if (parameters != NULL && parameters->kind == NODE_SEQ && parameters->n_children == 0) {
-        tree_remove(spec, "parameters");
-    }
+    const size_t n_before = n_items(parameters);
+    drop_items(parameters, it, loses_targets(it, role_to_string(role), gone));
+    remove_if_emptied(spec, "parameters", n_before);
 }
 
 /* A name that counts a role that stays is needed. */
@@ -115,49 +133,25 @@ static void remove_keys(struct node *map, const struct node *gone)
 
 /* Items about a name that is gone apply to no point of the systems that stay. `field`: where the
  * item has its names, NULL: itself. */
-static void drop_items(struct node *map, const char *key, const char *field,
+static void drop_about(struct node *map, const char *key, const char *field,
                        const struct node *gone)
 {
     struct node *list = tree_get(map, key);
     const size_t n_before = n_items(list);
-    for (size_t i = n_before; i-- > 0;) {
-        const struct node *item = list->children[i];
-        if (has_any(field == NULL ? item : tree_get(item, field), gone)) {
-            tree_free(tree_take_at(list, i));
-        }
-    }
-    if (n_before > 0 && list->n_children == 0) {
-        tree_remove(map, key);
-    }
+    drop_items(list, it, has_any(field == NULL ? it : tree_get(it, field), gone));
+    remove_if_emptied(map, key, n_before);
 }
 
-/* Equal whole numbers, or equal texts. */
-static bool same_scalar(const struct node *a, const struct node *b)
+static bool is_same(const struct node *a, const struct node *b)
 {
-    if (a->kind != b->kind) {
-        return false;
-    }
-    return a->kind == NODE_INT ? a->i == b->i : a->kind == NODE_STRING && str_eq(a->s, b->s);
-}
-
-static bool same_point(const struct node *a, const struct node *b)
-{
-    bool is_same = a->kind == NODE_MAP && b->kind == NODE_MAP && a->n_children == b->n_children;
-    for (size_t i = 0; is_same && i < a->n_children; i++) {
-        const struct node *other = tree_get(b, a->children[i]->key);
-        is_same = other != NULL && same_scalar(a->children[i], other);
-    }
-    return is_same;
+    json_auto_t *x = tree_to_json(a), *y = tree_to_json(b);
+    return json_equal(x, y);
 }
 
 /* Points that differed in a name that is gone are one. */
 static void merge_points(struct node *points)
 {
-    for (size_t i = n_items(points); i-- > 1;) {
-        if (array_any(points->children, i, it, same_point(*it, points->children[i]))) {
-            tree_free(tree_take_at(points, i));
-        }
-    }
+    drop_items(points, it, array_any(points->children, i_it, other, is_same(*other, it)));
 }
 
 static bool is_empty(const struct node *node)
@@ -191,7 +185,7 @@ static void drop_swept(const struct node *spec, struct node *sweep, const struct
     if (sweep == NULL || sweep->kind != NODE_MAP) {
         return;
     }
-    drop_items(sweep, "exclude", NULL, gone);
+    drop_about(sweep, "exclude", NULL, gone);
     remove_keys(tree_get(sweep, "grid"), gone);
     for (size_t i = 0; i < n_items(points); i++) {
         remove_keys(points->children[i], gone);
@@ -206,7 +200,7 @@ static void drop_names(struct node *spec, const char *systems, const struct node
     struct node *where = tree_path(spec, "baseline", "where", NULL);
     drop_swept(spec, tree_get(spec, "sweep"), gone);
     drop_swept(spec, tree_path(spec, "local", "sweep", NULL), gone);
-    drop_items(spec, "thresholds", "where", gone);
+    drop_about(spec, "thresholds", "where", gone);
     const bool had_names = where != NULL && !is_empty(where);
     remove_keys(where, gone);
     if (had_names && is_empty(where)) {
@@ -254,13 +248,11 @@ void spec_keep_systems(struct node *root, const char *names, struct diags *diags
         return; /* nothing is left out for a name that is wrong */
     }
     bool was_used[ROLE_COUNT] = {0}, is_used[ROLE_COUNT] = {0};
-    for (size_t i = systems->n_children; i-- > 0;) {
-        const bool is_kept = is_listed(systems->children[i], names);
-        note_roles(spec, systems->children[i], is_kept ? is_used : was_used);
-        if (!is_kept) {
-            tree_free(tree_take_at(systems, i));
-        }
+    for (size_t i = 0; i < systems->n_children; i++) {
+        const struct node *system = systems->children[i];
+        note_roles(spec, system, is_listed(system, names) ? is_used : was_used);
     }
+    drop_items(systems, it, !is_listed(it, names));
     struct node *gone = tree_new(NODE_MAP); /* its keys: names that are swept no longer */
     for (enum role role = 0; role < ROLE_COUNT; role++) {
         if (was_used[role] && !is_used[role]) {

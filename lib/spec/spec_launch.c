@@ -1,5 +1,5 @@
-/* Reading what a system has of its own: image, command, args, env, patches, and the same for single
- * roles. See spec_internal.h. */
+/* What a system has of its own: image, command, args, env, patches, and the same for single roles.
+ * It stays JSON; here is what only shows when everything is read. See spec_internal.h. */
 
 #include <string.h>
 
@@ -8,52 +8,7 @@
 #include "core/json_field.h"
 #include "spec/profile.h"
 #include "spec/spec_internal.h"
-#include "spec/spec_parts.h"
 #include "spec/system_template.h"
-
-static void read_launch(struct diags *d, const struct place *map, struct launch *launch)
-{
-    launch->image = xstrdup_or_null(place_text(map, "image"));
-    spec_read_words(map, "command", &launch->command);
-    spec_read_words(map, "args", &launch->args);
-    launch->has_args = place_is_good(PLACE(map, "args"));
-    place_items (item, map, "env") {
-        const char *name = place_text(&item, "name"), *value = place_text(&item, "value");
-        if (name != NULL && spec_env_name_is_free(d, PLACE(&item, "name")) && value != NULL) {
-            *vec_push(&launch->env) = (struct env_var){xstrdup(name), xstrdup(value)};
-        }
-    }
-}
-
-static void read_patch(const struct place *place, struct system *system)
-{
-    const struct place value = place_get(place, "value");
-    const char *path = place_text(place, "path");
-    if (path == NULL || value.node == NULL) {
-        return;
-    }
-    struct system_patch *patch = vec_push(&system->patches);
-    *patch = (struct system_patch){.path = xstrdup(path), .value = tree_to_json(value.node)};
-    spec_read_roles_or_all(place, patch->roles);
-}
-
-void spec_read_launches(struct reading *r, const struct place *system_place, struct system *system)
-{
-    read_launch(r->diags, system_place, &system->all_roles);
-    struct place roles = place_get(system_place, "roles");
-    for (int role = 0; role < ROLE_COUNT; role++) {
-        struct place place = place_get(&roles, role_to_string((enum role)role));
-        if (place_is_good(&place)) {
-            system->has_launcher |= role == ROLE_LAUNCHER;
-            read_launch(r->diags, &place, &system->of_role[role]);
-        }
-    }
-    place_items (item, system_place, "patches") {
-        read_patch(&item, system);
-    }
-}
-
-/* ---- what only shows when everything is read ---- */
 
 /* Of docs/contracts/environment.md, without BENCHD_ in front. */
 static const char *const variables[] = {
@@ -130,7 +85,8 @@ static void check_template(struct reading *r, const struct place *item, const st
     check_variables(r, item, system, template_container(template), "command");
     check_variables(r, item, system, template_container(template), "args");
     struct template_problem problem;
-    const bool is_own = system->patches.len > 0 || r->spec->roles[role].template == NULL;
+    const bool is_own =
+        json_object_get(system->launch, "patches") != NULL || r->spec->roles[role].template == NULL;
     if (is_own && template_rules_check(template, &problem) < 0) {
         reader_complain(r->diags, &patches, problem.fix, "template of %s: %s: %s",
                         role_to_string(role), problem.path, problem.message);

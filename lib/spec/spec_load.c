@@ -6,20 +6,19 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "doc/openapi.h"
 #include "spec/job_template.h"
 #include "spec/matrix.h"
 #include "spec/profile.h"
+#include "spec/schemas.h"
 #include "spec/spec_internal.h"
 
 /* What only shows when the points are made: found here, where places are still known. */
-static void check_expansion(const struct node *root, const struct spec *spec, struct diags *diags)
+static int expand(const struct node *root, const struct spec *spec, struct matrix *ret,
+                  struct diags *diags)
 {
-    struct matrix matrix;
     struct diags found = {0};
-    if (matrix_expand(spec, &matrix, &found) == 0) {
-        matrix_done(&matrix);
-        return;
-    }
+    const int r = matrix_expand(spec, ret, &found);
     vec_each (struct diag, it, &found.list) {
         const struct node *node = tree_at(root, it->path);
         it->mark = node->key_mark.line != 0 ? node->key_mark : node->mark;
@@ -31,43 +30,19 @@ static void check_expansion(const struct node *root, const struct spec *spec, st
         }
     }
     diags_move(diags, &found);
+    return r;
 }
 
-/* Reads a merged tree. NULL when something is wrong (noted). */
-static struct spec *read_tree(struct node *root, const struct spec_overrides *overrides,
-                              struct diags *diags)
-{
-    const struct profiles *profiles = overrides->profiles;
-    struct spec *spec = xnew(struct spec);
-    struct diags found = {0};
-    spec_read(root, overrides, spec, &found);
-    if (found.list.len == 0) {
-        check_expansion(root, spec, &found);
-    }
-    if (found.list.len > 0) {
-        diags_move(diags, &found);
-        spec_free(spec);
-        return NULL;
-    }
-    spec->definition = tree_to_json(root);
-    if (profiles != NULL) {
-        (void)profiles_set_commands(profiles, spec, NULL); /* each was found when it was read */
-    }
-    return spec;
-}
+/* Which places that name values of the sweep must fit some point: where `local` or an option
+ * replaced the values that they were written for, only exclusions of `local`, or none. */
+enum wheres { NO_WHERES, WHERES_OF_LOCAL, ALL_WHERES };
 
-/* A threshold that applies to no point, and an exclusion that leaves out none, are mistakes, unless
- * `local` or an option replaced the values that they were written for. of_local: only exclusions of
- * `local` are checked. */
-static void check_wheres(const struct node *root, const struct spec *spec, bool of_local,
-                         struct diags *diags)
+/* A threshold that applies to no point, and an exclusion that leaves out none, are mistakes. */
+static void check_wheres(const struct node *root, const struct spec *spec,
+                         const struct matrix *matrix, bool of_local, struct diags *diags)
 {
-    struct matrix matrix;
-    if (matrix_expand(spec, &matrix, diags) < 0) {
-        return; /* read_tree has been here: it cannot */
-    }
     for (size_t i = 0; i < spec->thresholds.len && !of_local; i++) {
-        if (matrix_has(&matrix, &spec->thresholds.items[i].where)) {
+        if (matrix_has(matrix, &spec->thresholds.items[i].where)) {
             continue;
         }
         _cleanup_(freep) char *path = xasprintf("spec.thresholds[%zu].where", i);
@@ -78,14 +53,38 @@ static void check_wheres(const struct node *root, const struct spec *spec, bool 
     for (size_t i = 0; i < spec->sweep.exclude.len; i++) {
         _cleanup_(freep) char *path = xasprintf("spec.sweep.exclude[%zu]", i);
         const struct node *node = tree_at(root, path);
-        if ((matrix.excluding >> i & 1) == 0 && node->from_local == of_local) {
+        if ((matrix->excluding >> i & 1) == 0 && node->from_local == of_local) {
             _cleanup_(freep) char *shown =
                 xasprintf("spec%s%s", of_local ? ".local" : "", path + strlen("spec"));
             diags_add(diags, node->mark, shown, "correct its values, or remove it",
                       "excludes no point");
         }
     }
+}
+
+/* Reads a merged tree. NULL when something is wrong (noted). */
+static struct spec *read_tree(struct node *root, const struct spec_overrides *overrides,
+                              enum wheres wheres, struct diags *diags)
+{
+    const struct profiles *profiles = overrides->profiles;
+    struct spec *spec = xnew(struct spec);
+    struct diags found = {0};
+    struct matrix matrix;
+    spec_read(root, overrides, spec, &found);
+    if (found.list.len > 0 || expand(root, spec, &matrix, &found) < 0) {
+        diags_move(diags, &found);
+        spec_free(spec);
+        return NULL;
+    }
+    if (wheres != NO_WHERES) {
+        check_wheres(root, spec, &matrix, wheres == WHERES_OF_LOCAL, diags);
+    }
     matrix_done(&matrix);
+    spec->definition = tree_to_json(root);
+    if (profiles != NULL) {
+        (void)profiles_set_commands(profiles, spec, NULL); /* each was found when it was read */
+    }
+    return spec;
 }
 
 /* A definition must also hold with its `local` block, whichever way it is run now. */
@@ -98,11 +97,7 @@ static void check_with_local(const struct node *root, const struct spec_override
     struct node *copy = tree_copy(root);
     struct diags found = {0};
     spec_merge_local(copy, &found);
-    struct spec *spec = read_tree(copy, overrides, &found);
-    if (spec != NULL) {
-        check_wheres(copy, spec, true, &found);
-    }
-    spec_free(spec);
+    spec_free(read_tree(copy, overrides, WHERES_OF_LOCAL, &found));
     diags_move(diags, &found);
     tree_free(copy);
 }
@@ -143,10 +138,41 @@ static void refuse_local_jobs(const struct node *root, const struct spec *spec, 
     }
 }
 
+/* True: the document is something else, such as a PyTorchJob; that is one problem, and the rest of
+ * it is not looked at. */
+static bool refuse_kind(const struct node *root, struct diags *diags)
+{
+    const char *kind = tree_get_text(root, "kind");
+    const char *version = tree_get_text(root, "apiVersion");
+    if (kind == NULL) {
+        return false;
+    }
+    const struct node *at = tree_get(root, "kind");
+    if (str_eq(kind, "BenchmarkRun")) {
+        diags_add(
+            diags, at->mark, "kind",
+            "give the file of the Benchmark that spec.benchmarkRef names; 'kubectl apply' starts "
+            "this one",
+            "a BenchmarkRun is one run of a Benchmark, not a definition");
+        return true;
+    }
+    const struct node *row = schema_of_field(schema_document(), "kind");
+    const char *profile = tree_get_text(tree_get(row, "x-foreign"), kind);
+    if (profile == NULL || (version != NULL && str_has_prefix(version, "benchd.io/"))) {
+        return false;
+    }
+    _cleanup_(freep) char *fix =
+        xasprintf("'benchctl init --profile %s --image IMAGE -- COMMAND' writes "
+                  "the Benchmark for the image and command of its containers",
+                  profile);
+    diags_add(diags, at->mark, "kind", fix, "a %s is not a Benchmark", kind);
+    return true;
+}
+
 static struct spec *load_tree(struct node *root, const struct spec_overrides *overrides,
                               struct diags *diags)
 {
-    if (spec_hints_refuse_kind(root, diags)) {
+    if (refuse_kind(root, diags)) {
         return NULL;
     }
     spec_inline_templates(root, overrides, diags);
@@ -157,10 +183,8 @@ static struct spec *load_tree(struct node *root, const struct spec_overrides *ov
         check_with_local(root, overrides, diags);
     }
     spec_merge_options(root, overrides, diags);
-    struct spec *spec = read_tree(root, overrides, diags);
-    if (spec != NULL && overrides->is_as_written) {
-        check_wheres(root, spec, false, diags);
-    }
+    struct spec *spec =
+        read_tree(root, overrides, overrides->is_as_written ? ALL_WHERES : NO_WHERES, diags);
     if (spec != NULL && overrides->local) {
         refuse_local_jobs(root, spec, diags);
     }
@@ -170,7 +194,6 @@ static struct spec *load_tree(struct node *root, const struct spec_overrides *ov
         check_accuracies(root, spec, diags);
     }
     if (diags->list.len > 0) {
-        spec_hints_apply(root, diags);
         spec_free(spec);
         return NULL;
     }

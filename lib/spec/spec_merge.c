@@ -42,9 +42,8 @@ static void merge_take(struct node *map, const char *key, struct node *over)
 static void merge_sweep_take(struct node *spec, struct node *over)
 {
     struct node *base = tree_get(spec, "sweep");
-    bool gives_other = tree_get(over, "zip") != NULL || tree_get(over, "points") != NULL;
-    bool gives_grid = tree_get(over, "grid") != NULL;
-    if (gives_other || (gives_grid && tree_get(base, "grid") == NULL)) {
+    const bool gives_grid = tree_get(over, "grid") != NULL;
+    if (tree_get(over, "points") != NULL || (gives_grid && tree_get(base, "grid") == NULL)) {
         tree_set_take(spec, "sweep", over);
         return;
     }
@@ -192,8 +191,7 @@ static void apply_set(struct node *root, const char *set, struct diags *diags)
         tree_free(axis);
         return;
     }
-    const bool is_wrong = tree_get(sweep, "points") != NULL || tree_get(sweep, "zip") != NULL;
-    struct node *grid = is_wrong ? NULL : tree_enter(sweep, "grid");
+    struct node *grid = tree_get(sweep, "points") != NULL ? NULL : tree_enter(sweep, "grid");
     if (grid == NULL || grid->kind != NODE_MAP) {
         tree_free(axis);
         return; /* noted when it is read */

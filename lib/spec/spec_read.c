@@ -234,8 +234,6 @@ static void read_metric(struct reading *r, const struct place *place)
     }
     if (str_is_one_of(name, metric_names_made)) {
         reader_complain(r->diags, &name_place, "use another one", "benchd makes '%s' itself", name);
-    } else if (vec_any(&spec->metrics, it, str_eq(it->name, name))) {
-        reader_complain(r->diags, &name_place, "remove one", "duplicate metric '%s'", name);
     } else if (strstr(query, METRIC_WINDOW) == NULL) {
         reader_complain(r->diags, PLACE(place, "query"),
                         "for example, write avg(avg_over_time(NAME[" METRIC_WINDOW "]))",

@@ -5,29 +5,7 @@
 #include "spec/matrix.h"
 #include "spec/job_template.h"
 #include "spec/spec_internal.h"
-#include "spec/spec_parts.h"
 #include "spec/system_template.h"
-
-static void read_target(struct reading *r, const struct place *place,
-                        struct parameter_target *target)
-{
-    place_flags(place, "roles", role_names, ROLE_COUNT, target->roles);
-    place_items (item, place, "paths") {
-        if (place_is_good(&item)) {
-            *vec_push(&target->paths) = xstrdup(item.node->s);
-        }
-    }
-    place_items (item, place, "args") {
-        if (place_is_good(&item)) {
-            *vec_push(&target->args) = xstrdup(item.node->s);
-        }
-    }
-    place_items (item, place, "env") {
-        if (spec_env_name_is_free(r->diags, &item)) {
-            *vec_push(&target->env) = xstrdup(item.node->s);
-        }
-    }
-}
 
 static bool check_parameter_name(struct reading *r, const struct place *place, const char *name)
 {
@@ -51,17 +29,13 @@ void spec_read_parameters(struct reading *r)
         if (name == NULL || !check_parameter_name(r, PLACE(&item, "name"), name)) {
             continue;
         }
-        struct parameter *parameter = vec_push(&r->spec->parameters);
-        *parameter = (struct parameter){.name = xstrdup(name)};
         const struct place targets = place_get(&item, "targets");
+        *vec_push(&r->spec->parameters) =
+            (struct parameter){.name = xstrdup(name),
+                               .targets = targets.node == NULL ? NULL : tree_to_json(targets.node)};
         if (targets.node == NULL && !is_set_by_jobs(r->spec, name)) {
             reader_complain(r->diags, &targets, "add 'targets: ...'",
                             "required field 'targets' is missing");
-        }
-        place_items (target_place, &item, "targets") {
-            struct parameter_target *target = vec_push(&parameter->targets);
-            *target = (struct parameter_target){0};
-            read_target(r, &target_place, target);
         }
     }
 }
@@ -164,9 +138,7 @@ void spec_read_roles(struct reading *r)
         check_devices(r, &role_place, role);
         struct place template = place_get(&role_place, "template");
         if (template.node != NULL) {
-            size_t n_before = r->diags->list.len;
-            spec_check_template(r->diags, &template);
-            bool is_good = !template.node->has_wrong && r->diags->list.len == n_before;
+            const bool is_good = !template.node->has_wrong;
             role->template = is_good ? tree_to_json(template.node) : NULL;
             if (is_good) {
                 check_template_rules(r, &template, role->template);

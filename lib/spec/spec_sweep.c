@@ -124,8 +124,7 @@ static void read_axis(struct reading *r, const struct place *place)
         if (!read_value(r->diags, &item, place->key, &value)) {
             continue;
         }
-        if (r->spec->sweep.kind != SWEEP_GRID ||
-            !vec_any(&axis->values, it, value_eq(it, &value))) {
+        if (!vec_any(&axis->values, it, value_eq(it, &value))) {
             *vec_push(&axis->values) = value;
             continue;
         }
@@ -150,13 +149,6 @@ static void read_axes(struct reading *r, const struct place *place)
     }
     place_each (axis, place) {
         read_axis(r, &axis);
-        const struct node *first = place->node->children[0];
-        if (r->spec->sweep.kind == SWEEP_ZIP && axis.node->kind == NODE_SEQ &&
-            first->kind == NODE_SEQ && axis.node->n_children != first->n_children) {
-            reader_complain_key(r->diags, &axis, "give every list of the zip the same length",
-                                "'%s' has %zu values, but '%s' has %zu", axis.key,
-                                axis.node->n_children, first->key, first->n_children);
-        }
     }
     array_sort(r->spec->sweep.axes.items, r->spec->sweep.axes.len, sizeof(struct axis),
                compare_axes);
@@ -196,14 +188,11 @@ void spec_read_sweep(struct reading *r)
     if (!place_is_good(&place)) {
         return;
     }
-    const struct place points = place_get(&place, "points"), zip = place_get(&place, "zip");
-    r->spec->sweep.kind = points.node != NULL ? SWEEP_POINTS
-                          : zip.node != NULL  ? SWEEP_ZIP
-                                              : SWEEP_GRID;
-    if (points.node != NULL) {
+    r->spec->sweep.kind = tree_get(place.node, "points") != NULL ? SWEEP_POINTS : SWEEP_GRID;
+    if (r->spec->sweep.kind == SWEEP_POINTS) {
         read_points(r, &place);
     } else {
-        read_axes(r, zip.node != NULL ? &zip : PLACE(&place, "grid"));
+        read_axes(r, PLACE(&place, "grid"));
     }
     place_items (item, &place, "exclude") {
         struct params *exclude = vec_push(&r->spec->sweep.exclude);
@@ -217,6 +206,14 @@ void spec_read_sweep(struct reading *r)
     }
 }
 
+void spec_complain_axis(struct reading *r, const char *name, const char *fix, const char *message)
+{
+    struct place sweep = place_get(&r->at, "sweep");
+    struct place kind = place_get(&sweep, sweep_kind_names[r->spec->sweep.kind]);
+    struct place axis = place_get(&kind, name);
+    reader_complain_key(r->diags, axis.node != NULL ? &axis : &kind, fix, "%s", message);
+}
+
 bool spec_is_known_name(const struct reading *r, const char *name)
 {
     return builtin_find(name) != NULL || spec_find_parameter(r->spec, name) != NULL;
@@ -224,39 +221,16 @@ bool spec_is_known_name(const struct reading *r, const char *name)
 
 const struct node *spec_swept_names(const struct reading *r)
 {
-    const struct node *sweep = tree_get(r->at.node, "sweep");
-    const struct node *points = tree_get(sweep, "points");
-    const struct node *names = points;
-    if (points == NULL) {
-        const struct node *grid = tree_get(sweep, "grid");
-        names = grid != NULL ? grid : tree_get(sweep, "zip");
-    } else if (points->kind == NODE_SEQ && points->n_children > 0) {
-        names = points->children[0];
-    }
+    const struct node *sweep = tree_get(r->at.node, "sweep"), *points = tree_get(sweep, "points");
+    const struct node *names = points == NULL ? tree_get(sweep, "grid")
+                               : points->kind == NODE_SEQ && points->n_children > 0
+                                   ? points->children[0]
+                                   : NULL;
     return names == NULL || names->kind != NODE_MAP ? NULL : names;
 }
 
 struct node *spec_list_points(struct node *sweep)
 {
-    struct node *zip = tree_get(sweep, "zip"), *points = tree_get(sweep, "points");
-    if (zip == NULL) {
-        return points != NULL && points->kind == NODE_SEQ && points->n_children > 0 ? points : NULL;
-    }
-    const size_t n =
-        zip->kind == NODE_MAP && zip->n_children > 0 ? zip->children[0]->n_children : 0;
-    if (n == 0 || array_any(zip->children, zip->n_children, it,
-                            (*it)->kind != NODE_SEQ || (*it)->n_children != n)) {
-        return NULL;
-    }
-    points = tree_new(NODE_SEQ);
-    for (size_t i = 0; i < n; i++) {
-        struct node *point = tree_new(NODE_MAP);
-        for (size_t k = 0; k < zip->n_children; k++) {
-            tree_set_take(point, zip->children[k]->key, tree_copy(zip->children[k]->children[i]));
-        }
-        tree_append_take(points, point);
-    }
-    tree_remove(sweep, "zip");
-    tree_set_take(sweep, "points", points);
-    return points;
+    struct node *points = tree_get(sweep, "points");
+    return points != NULL && points->kind == NODE_SEQ && points->n_children > 0 ? points : NULL;
 }

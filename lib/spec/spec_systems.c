@@ -32,17 +32,10 @@ static const char *read_profile(struct reading *r, const struct place *item)
 void spec_read_systems(struct reading *r)
 {
     place_items (item, &r->at, "systems") {
-        struct place name_place = place_get(&item, "name");
         const char *name = place_text(&item, "name");
         const char *profile = read_profile(r, &item);
         if (name == NULL) {
             continue;
-        }
-        vec_each (const struct system, it, &r->spec->systems) {
-            if (str_eq(it->name, name)) {
-                reader_complain(r->diags, &name_place, "give each system its own name",
-                                "duplicate system '%s'", name);
-            }
         }
         struct system *system = vec_push(&r->spec->systems);
         *system = (struct system){
@@ -51,7 +44,10 @@ void spec_read_systems(struct reading *r)
             .profile = xstrdup(profile == NULL ? "" : profile), /* wrong: noted */
             .log = log_rule_of_system(r->diags, &item),
         };
-        spec_read_launches(r, &item, system);
+        if (place_get(&item, "job").node == NULL) {
+            system->launch = tree_to_json(item.node);
+        }
+        system->has_launcher = place_is_good(PLACE(PLACE(&item, "roles"), "launcher"));
         spec_read_job(r, &item, system);
         struct role_spec *launcher = &r->spec->roles[ROLE_LAUNCHER];
         launcher->present |= system->has_launcher;

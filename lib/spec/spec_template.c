@@ -1,45 +1,12 @@
-/* The template of a role. What a replica depends on in it is checked: container 0, its command,
- * arguments, environment and requests; Kubernetes checks the rest. The file that templateFrom names
- * takes its place as the template: so what is frozen, sent, exported or hashed has templates only,
- * and no later step knows of files. See spec_internal.h. */
+/* The file that templateFrom names takes its place as the template: so what is frozen, sent,
+ * exported or hashed has templates only, and no later step knows of files. See spec_internal.h. */
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/parse.h"
 #include "doc/openapi_check.h"
 #include "spec/schemas.h"
 #include "spec/spec_internal.h"
 #include "spec/spec_load.h"
-#include "spec/spec_parts.h"
-
-static void check_quantity(struct diags *d, const struct place *quantities, const char *key,
-                           int (*parse)(const char *, int64_t *), const char *example)
-{
-    struct place place = place_get(quantities, key);
-    if (place.node == NULL || place.node->kind == NODE_INT || place.node->kind == NODE_FLOAT) {
-        return;
-    }
-    int64_t value;
-    if (place.node->kind != NODE_STRING || parse(place.node->s, &value) < 0) {
-        reader_complain(d, &place, example, "'%s' is not a Kubernetes quantity",
-                        place.node->kind == NODE_STRING ? place.node->s
-                                                        : node_kind_to_string(place.node->kind));
-    }
-}
-
-void spec_check_template(struct diags *diags, const struct place *place)
-{
-    static const char *const kinds[] = {"requests", "limits"};
-    const struct place containers = place_get(PLACE(place, "spec"), "containers"),
-                       container = place_item(&containers, 0);
-    for (size_t i = 0; i < COUNT_OF(kinds); i++) {
-        struct place quantities = place_get(PLACE(&container, "resources"), kinds[i]);
-        check_quantity(diags, &quantities, "cpu", parse_cpu_millicores, "write \"4\" or 400m");
-        check_quantity(diags, &quantities, "memory", parse_mem_bytes, "for example, write 5Gi");
-    }
-}
-
-/* ---- templateFrom ---- */
 
 static void set_origin(struct node *node, const char *path)
 {

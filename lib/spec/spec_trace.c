@@ -29,25 +29,6 @@ int64_t trace_step_ns(const struct trace *trace)
 
 /* ---- fields ---- */
 
-static void read_layer(struct reading *r, const struct place *item)
-{
-    struct trace *trace = &r->spec->workload.trace;
-    const char *name = place_text(item, "name");
-    if (name == NULL) {
-        return;
-    }
-    if (vec_any(&trace->layers, it, str_eq(it->name, name))) {
-        reader_complain(r->diags, PLACE(item, "name"), "remove one of them", "duplicate layer '%s'",
-                        name);
-        return;
-    }
-    *vec_push(&trace->layers) = (struct trace_layer){
-        .name = xstrdup(name),
-        .forward_ns = 1000 * place_int(item, "forwardMicroseconds", 0),
-        .backward_ns = 1000 * place_int(item, "backwardMicroseconds", 0),
-    };
-}
-
 /* All layers by one factor, so that they are a step of this length. */
 static void scale(struct trace *trace, int64_t step_ns)
 {
@@ -63,7 +44,11 @@ static void read_trace(struct reading *r, const struct place *place)
     struct trace *trace = &r->spec->workload.trace;
     const struct place layers = place_get(place, "layers");
     place_items (item, place, "layers") {
-        read_layer(r, &item);
+        *vec_push(&trace->layers) = (struct trace_layer){
+            .name = xstrdup_or_null(place_text(&item, "name")), /* NULL: noted */
+            .forward_ns = 1000 * place_int(&item, "forwardMicroseconds", 0),
+            .backward_ns = 1000 * place_int(&item, "backwardMicroseconds", 0),
+        };
     }
     trace->jitter_ratio = place_number(place, "jitter", 0);
     const int64_t step_ms = place_int(place, "stepMilliseconds", 0);
@@ -145,15 +130,11 @@ static bool varies(const struct sweep *sweep, const char *name)
 static void check_sweep(struct reading *r)
 {
     static const char *const names[] = {"batch_size", "threads"};
-    struct place sweep = place_get(&r->at, "sweep");
     for (size_t i = 0; i < COUNT_OF(names); i++) {
         if (varies(&r->spec->sweep, names[i])) {
-            struct place kind = place_get(&sweep, sweep_kind_names[r->spec->sweep.kind]);
-            struct place axis = place_get(&kind, names[i]);
-            reader_complain_key(r->diags, axis.node != NULL ? &axis : &kind,
-                                "keep one value, and record a trace for each",
-                                "%s is swept, but the times of the trace are those of one",
-                                names[i]);
+            _cleanup_(freep) char *message =
+                xasprintf("%s is swept, but the times of the trace are those of one", names[i]);
+            spec_complain_axis(r, names[i], "keep one value, and record a trace for each", message);
         }
     }
 }

@@ -14,31 +14,32 @@ json_t *template_container(const json_t *template)
     return json_array_get(json_object_get(spec, "containers"), 0);
 }
 
-static json_t *words_to_json(const struct command *command)
-{
-    return JSON_ARRAY_OF(vec_each (char *const, word, &command->words), json_string(*word));
-}
-
 /* A command of its own takes the place of the template's command with its arguments, as a
  * container's command takes that of its image. A role's own goes before that of all roles. */
-static void set_words(json_t *container, const struct launch *launch)
+static void set_words(json_t *container, const json_t *launch)
 {
-    const bool has_command = launch->command.words.len > 0;
-    if (has_command) {
+    static const char *const keys[] = {"command", "args", "image"};
+    if (json_object_get(launch, "command") != NULL) {
         (void)json_object_del(container, "args"); /* it may be missing */
     }
-    JSON_ADD(container, {"command", has_command ? words_to_json(&launch->command) : NULL},
-             {"args", launch->has_args ? words_to_json(&launch->args) : NULL},
-             {"image", launch->image != NULL ? json_string(launch->image) : NULL});
+    for (size_t i = 0; i < COUNT_OF(keys); i++) {
+        const json_t *own = json_object_get(launch, keys[i]);
+        JSON_ADD(container, {keys[i], own == NULL ? NULL : json_deep_copy(own)});
+    }
 }
 
 static int apply_patches(json_t *template, const struct system *system, enum role role,
                          struct err *err)
 {
-    vec_each (const struct system_patch, patch, &system->patches) {
-        int r = !patch->roles[role] ? 0
-                                    : json_pointer_set_new(template, patch->path,
-                                                           json_deep_copy(patch->value), err);
+    const json_t *patch;
+    size_t i;
+    json_array_foreach (json_object_get(system->launch, "patches"), i, patch) {
+        const char *path = json_string_value(json_object_get(patch, "path"));
+        const json_t *value = json_object_get(patch, "value");
+        if (path == NULL || value == NULL || !is_for_role(patch, role)) {
+            continue; /* of another role, or wrong, as was noted */
+        }
+        const int r = json_pointer_set_new(template, path, json_deep_copy(value), err);
         if (r < 0) {
             return r;
         }
@@ -56,8 +57,8 @@ int system_template(const struct spec *spec, const struct system *system, enum r
     json_auto_t *template =
         source != NULL ? json_deep_copy(source) : json_pack("{s{s[{}]}}", "spec", "containers");
     json_t *container = template_container(template);
-    set_words(container, &system->all_roles);
-    set_words(container, &system->of_role[role]);
+    set_words(container, system->launch);
+    set_words(container, system_launch(system, role));
     const int r = apply_patches(template, system, role, err);
     if (r == 0) {
         *ret = take_ptr(template);

@@ -259,7 +259,7 @@ class Simulate(cli.CliCase):
                 self.assertIn(text, done.stderr)
                 self.assertEqual(done.stdout, "")
         files = [
-            (trace(layers=[*LAYERS, "fc3"]), "wrong.yaml:20:12: error: trace.layers[16].name: duplicate layer 'fc3'"),
+            (trace(layers=[*LAYERS, "fc3"]), "wrong.yaml:20:12: error: trace.layers[16].name: duplicate 'fc3'"),
             (trace(forward="fast"), "wrong.yaml:4:42: error: trace.layers[0].forwardMicroseconds"),
             (trace(forward=0, backward=0), "all layers together take no time"),
             (trace(batch=None), "wrong.yaml does not say of which batch size its times are"),

@@ -89,7 +89,7 @@ TEST(definitions)
          -EINVAL, 0, 0, NULL, "spec.cancel: must be true or false"},
         {"too many", "{\"benchmarkRef\":{\"name\":\"b\"},\"parallelism\":{\"trials\":99}}", "{}",
          DEFINITION, -EINVAL, 0, 0, NULL, "spec.parallelism.trials: 99 is out of range"},
-        {"nothing", "[]", "{}", DEFINITION, -EINVAL, 0, 0, NULL, "spec: must be a map"},
+        {"nothing", "[]", "{}", DEFINITION, -EINVAL, 0, 0, NULL, "spec: exactly one of"},
         {"a wrong definition", "{\"definition\":{\"systems\":[]}}", "{}", NULL, -EINVAL, 0, 0, NULL,
          "more)"},
     };
@@ -107,6 +107,9 @@ TEST(definitions)
             assert_int_equal(def->spec->steps, rows[i].steps);
             assert_int_equal(def->spec->repeats, rows[i].repeats);
             assert_string_equal(def->spec->name, rows[i].of);
+            _cleanup_(freep) char *stored =
+                run_def_text(def); /* names the definition by having it */
+            assert_null(strstr(stored, "benchmarkRef"));
         }
     }
 }

@@ -4,6 +4,7 @@
 The order matters a little: the definition first, then the shipped files, which the runs are made from.
 """
 import copy
+import gzip
 import json
 import pathlib
 import re
@@ -11,7 +12,7 @@ import sys
 import tempfile
 
 import tap
-from cluster import CRD, Cluster
+from cluster import CRD, Cluster, wait_until
 from rest import BENCHMARKS, Api
 
 sys.path.append(str(tap.ROOT / "tests" / "wrong"))
@@ -61,9 +62,9 @@ def check_columns(t, k):
     t.equal("vgg16-systems-plan vgg16-fluid-fc512 PServer Point 100 5".split(), row[:6], "a row of kubectl get bm")
     t.match("benchmark.benchd.io/vgg16-single-node", k("get", "benchd", "-o", "name").stdout, "the category benchd")
     explained = k("explain", "bm.spec.sweep").stdout
-    for field in ("grid", "zip", "points", "exclude"):
+    for field in ("grid", "points", "exclude"):
         t.match(rf"(?m)^  {field}\t", explained, f"kubectl explain bm.spec.sweep: {field}")
-    t.match("Exactly one of grid, zip and points", explained, "kubectl explain bm.spec.sweep: the rule")
+    t.match("Exactly one of grid and points", explained, "kubectl explain bm.spec.sweep: the rule")
     t.match(r"(?m)^  systems\t.* -required-", k("explain", "bmr.spec.definition").stdout, "kubectl explain of a run")
 
 
@@ -100,7 +101,7 @@ def check_sweep_rules(t, api, definition):
         return "" if status == 201 else answer["message"]
 
     for place, path in (("spec", r"spec\.sweep"), ("local", r"spec\.local\.sweep")):
-        for kind in ("grid", "zip", "points"):
+        for kind in ("grid", "points"):
             where = rf"{path}\.{kind}"
             t.equal("", message(place, kind, "cpu", "400m"), f"{place}, {kind}: a declared name")
             t.match(rf"{where}: .*spec\.parameters", message(place, kind, "colour", 1), f"{place}, {kind}: another one")
@@ -137,8 +138,8 @@ def check_run_shape(t, k, definition):
         "overrides-empty": ({"benchmarkRef": ref, "overrides": {}}, r"spec\.overrides.*at least 1 properties"),
         "overrides-roles": ({"benchmarkRef": ref, "overrides": {"roles": {}}}, 'unknown field "spec.overrides.roles"'),
         "overrides-two-kinds": ({"benchmarkRef": ref, "overrides": {"sweep": {"grid": {"trainers": [1]},
-                                                                              "zip": {"trainers": [1]}}}},
-                                r"spec\.overrides\.sweep.*at most one of grid, zip and points"),
+                                                                              "points": [{"trainers": 1}]}}},
+                                r"spec\.overrides\.sweep.*at most one of grid and points"),
         **{f"scheduling-{i}": ({"benchmarkRef": ref, "scheduling": scheduling}, message) for i, (scheduling, message) in enumerate((
             ({"queueName": "A_B"}, r"spec\.scheduling\.queueName.*should match"), ({"gang": "PodGroup"}, r"gang.*supported values"),
             ({"topology": {}}, r"topology\.key.*Required"), ({"waitSeconds": 0}, "waitSeconds.*greater than or equal to 1")))},
@@ -270,6 +271,36 @@ def check_wrong(t, k, folder):
         t.equal(tags["layer"], layer_of(error), f"{path.name}: layer")
 
 
+def check_upgrade(t, cluster):
+    """kubectl apply takes the CRD over that of commit 10b49b2e, from before values had the forms of Kubernetes' conventions
+    (git show COMMIT:manifests/benchmark-crd.yaml | gzip -9n), and what is stored stays."""
+    k = cluster.kubectl
+
+    def body(name, **exchange):
+        workload = {"model": "vgg16-fluid-fc512", "batchSize": 8, "exchange": {"kind": "PServer", **exchange}}
+        roles = {role: {"replicas": {"from": f"{role}s"}} for role in ("pserver", "trainer")}
+        return json.dumps({"apiVersion": "benchd.io/v1alpha1", "kind": "Benchmark", "metadata": {"name": name}, "spec": {
+            "systems": [{"name": "a", "profile": "benchworker"}], "workload": workload, "roles": roles,
+            "sweep": {"grid": {"pservers": [1], "trainers": [1, 2]}}}})
+
+    k("delete", "-f", CRD)
+    before = gzip.decompress((tap.ROOT / "tests" / "golden" / "crd_before.yaml.gz").read_bytes()).decode()
+    k("apply", "-f", "-", stdin=before)
+    cluster.wait_for_kinds()
+    wait_until(lambda: k("apply", "-f", "-", stdin=body("same"), check=False).returncode == 0, 60, "the CRD of before is served")
+    k("apply", "-f", "-", stdin=body("other", wire="Bf16"))
+    t.match("Unsupported value", k("apply", "-f", "-", stdin=body("new", wire="BF16"), check=False).stderr, "the CRD of before has its own words")
+    done = k("apply", "-f", CRD, check=False)
+    t.equal((0, ""), (done.returncode, done.stderr), "kubectl apply takes the CRD over that of before")
+    wait_until(lambda: k("apply", "-f", "-", stdin=body("new", wire="BF16"), check=False).returncode == 0, 60, "the new CRD is served")
+    changed = k("patch", "bm", "same", "--type=merge", "-p", '{"spec": {"description": "as before"}}', check=False)
+    t.equal((0, ""), (changed.returncode, changed.stderr), "a stored object whose fields are the same can be changed")
+    t.equal("Bf16", k("get", "bm", "other", "-o", "jsonpath={.spec.workload.exchange.wire}").stdout, "one with a value of before stays")
+    refused = k("apply", "-f", "-", stdin=body("late", wire="Bf16"), check=False).stderr
+    t.match(r"exchange\.wire: Unsupported value: \"Bf16\": supported values: \"FP32\", \"BF16\"", refused, "a new one with it is refused, with what to write")
+    k("delete", "bm", "--all")
+
+
 def layer_of(message):
     """Which layer wrote this message. CEL rules alone report the rule's own words without naming the body."""
     if "error converting YAML" in message:
@@ -296,6 +327,7 @@ def main():
         check_status_owners(t, k, definition)
         with tempfile.TemporaryDirectory() as folder:
             check_wrong(t, k, pathlib.Path(folder))
+        check_upgrade(t, cluster)
     return t.done()
 
 

@@ -30,7 +30,7 @@ struct corpus {
 static const char *const tokens[] = {
     "*", "&a ", "*a", "{", "}", "[", "]", ": ", "- ", "\t", "\n", "no", "012", "<<: ", "!!str ",
     "\"", "'", "---\n", "0", "-1", "1.5", "99999999999999999999", "null", "from", "value", "grid",
-    "zip", "points", "exclude", "where", "local", "trainers", "pservers", "batch_size", "kind",
+    "points", "exclude", "where", "local", "trainers", "pservers", "batch_size", "kind",
     "None", "Point", "\xff", "\xef\xbb\xbf", "\\u0000", "#", "|\n", "? ", ",", "~",
 };
 /* clang-format on */

@@ -18,7 +18,7 @@ SKIPPED = ("CHANGELOG.md",)
 # Options of other programs; one that no page names is a finding.
 FOREIGN = {
     "docker": "build-arg target",
-    "kubectl": "for force grace-period ignore-not-found previous raw replicas type",
+    "kubectl": "force grace-period ignore-not-found previous raw replicas type",
     "kubectl krew": "manifest",
     "helm": "take-ownership",
     "apt-get": "no-install-recommends",

@@ -25,7 +25,7 @@ static char *definition(const char *template, const char *set, const char *pods,
         "    template: %s,\n    set: [{path: /spec/parallelism, from: workers}, "
         "{path: /spec/template/spec/serviceAccountName, from: account}%s],\n"
         "    pods: %s,\n    objects: [%s],\n"
-        "    succeeded: '{.status.a}=b', failed: '{.status.a}=c'}}]\n"
+        "    succeeded: /status/a=b, failed: /status/a=c}}]\n"
         "  workload: {model: m, batchSize: 8, exchange: {kind: AllReduce}}\n"
         "  parameters: [{name: account}]\n"
         "  sweep: {grid: {workers: [2], account: [trainers, benchd, lab-benchd]}}\n"
@@ -229,5 +229,45 @@ TEST(a_service_selects_pods_of_its_run_only)
         assert_string_equal(json_string_value(owner), "u-7");
         assert_string_equal(json_string_value(json_pointer_get(body, "/metadata/name")),
                             "s-jobs-1-p0t0a0");
+    }
+}
+
+TEST(an_object_says_how_it_ended)
+{
+    static const struct {
+        const char *succeeded, *failed, *status, *why; /* why: of a failure */
+        enum job_verdict verdict;
+    } of[] = {
+        {"Complete", "Failed", "{}", NULL, JOB_GOES_ON},
+        {"Complete", "Failed", "{conditions: [{type: Complete, status: 'False'}]}", NULL,
+         JOB_GOES_ON},
+        {"Complete", "Failed",
+         "{conditions: [{type: Suspended, status: 'False'}, {type: Complete, status: 'True'}]}",
+         NULL, JOB_SUCCEEDED},
+        {"Complete", "Failed",
+         "{message: m, conditions: [{type: Failed, status: 'True', reason: R, message: no pod}]}",
+         "R: no pod", JOB_FAILED},
+        {"/status/phase=Done", "/status/phase=Failed", "{phase: Done}", NULL, JOB_SUCCEEDED},
+        {"/status/phase=Done", "/status/phase=Failed", "{phase: Don}", NULL, JOB_GOES_ON},
+        {"/status/phase=Done", "/status/phase=Failed", "{phase: Failed, message: m}", "m",
+         JOB_FAILED},
+        {"/status/ready=2", "/status/failed=true", "{ready: 2}", NULL, JOB_SUCCEEDED},
+        {"/status/ready=2", "/status/failed=true", "{ready: 2, failed: true}", "", JOB_FAILED},
+        {"/status/list/0/a=b=c", "/status/none=null", "{list: [{a: b=c}]}", NULL, JOB_SUCCEEDED},
+    };
+    for (size_t i = 0; i < N_ROWS(of); i++) {
+        print_message("# %s, %s: %s\n", of[i].succeeded, of[i].failed, of[i].status);
+        _cleanup_(tree_freep) struct node *tree = NULL;
+        struct diags diags = {0};
+        assert_int_equal(
+            tree_parse(of[i].status, strlen(of[i].status), &TREE_LIMITS_DEFAULT, &tree, &diags), 0);
+        json_auto_t *object = json_pack("{s:o}", "status", tree_to_json(tree));
+        json_auto_t *job =
+            json_pack("{s:s, s:s}", "succeeded", of[i].succeeded, "failed", of[i].failed);
+        struct job_state state = {0};
+        job_state_read(job, object, &state);
+        assert_int_equal(state.verdict, of[i].verdict);
+        assert_true(str_eq_or_null(state.why, of[i].why));
+        job_state_done(&state);
     }
 }

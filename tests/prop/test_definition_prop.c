@@ -46,15 +46,23 @@ static void put_sweep(uint64_t *state, struct buf *out)
     const char *shuffled[N_NAMES];
     unsigned n_names = 2 + below(state, N_NAMES - 1);
     shuffle_names(state, shuffled, n_names);
-    bool is_zip = below(state, 3) == 0;
-    unsigned n = 1 + below(state, 4);
-    buf_puts(out, is_zip ? "zip: {" : "grid: {");
-    for (unsigned i = 0; i < n_names; i++) {
+    const bool is_list = below(state, 3) == 0;
+    const unsigned n = is_list ? 1 + below(state, 4) : 0;
+    buf_puts(out, is_list ? "points: [" : "grid: {");
+    for (unsigned i = 0; i < n_names && !is_list; i++) {
         buf_printf(out, "%s%s: [", i == 0 ? "" : ", ", shuffled[i]);
-        put_values(state, shuffled[i], is_zip ? n : 1 + below(state, 4), out);
+        put_values(state, shuffled[i], 1 + below(state, 4), out);
         buf_putc(out, ']');
     }
-    buf_putc(out, '}');
+    for (unsigned i = 0; i < n; i++) { /* the first name makes them different */
+        buf_puts(out, i == 0 ? "{" : ", {");
+        for (unsigned k = 0; k < n_names; k++) {
+            buf_printf(out, "%s%s: %u", k == 0 ? "" : ", ", shuffled[k],
+                       1 + (k == 0 ? i : below(state, 4)));
+        }
+        buf_putc(out, '}');
+    }
+    buf_putc(out, is_list ? ']' : '}');
 }
 
 static char *make_definition(uint64_t seed)
@@ -80,7 +88,9 @@ static bool is_same_point(const struct point *a, const struct point *b)
 
 static void check_point(const struct spec *spec, const struct point *p)
 {
-    assert_int_equal(p->params.list.len, spec->sweep.axes.len);
+    assert_int_equal(p->params.list.len, spec->sweep.kind == SWEEP_POINTS
+                                             ? spec->sweep.points.items[0].list.len
+                                             : spec->sweep.axes.len);
     for (size_t i = 1; i < p->params.list.len; i++) {
         assert_true(strcmp(p->params.list.items[i - 1].name, p->params.list.items[i].name) < 0);
     }
@@ -109,8 +119,8 @@ static void check_baseline(const struct spec *spec, const struct matrix *m, cons
 
 static size_t count_expected(const struct spec *spec)
 {
-    if (spec->sweep.kind == SWEEP_ZIP) {
-        return spec->sweep.axes.items[0].values.len;
+    if (spec->sweep.kind == SWEEP_POINTS) {
+        return spec->sweep.points.len;
     }
     size_t n = 1;
     vec_each (const struct axis, axis, &spec->sweep.axes) {

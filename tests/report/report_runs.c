@@ -58,7 +58,9 @@ static void single_node(struct fixture *f)
 /* Two names vary together: a grid would be a diagonal. */
 static void diagonal(struct fixture *f)
 {
-    fixture_init(f, "{zip: {pservers: [1, 2, 4], trainers: [2, 4, 8]}}",
+    fixture_init(f,
+                 "{points: [{pservers: 1, trainers: 2}, {pservers: 2, trainers: 4}, {pservers: 4, "
+                 "trainers: 8}]}",
                  SINGLE_NODE "  repeats: {min: 1}\n", 16);
     for (uint32_t p = 0; p < 4; p++) {
         fixture_throughput(f, p, 0, 60 * (p + 1));

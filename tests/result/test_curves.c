@@ -61,10 +61,13 @@ TEST(a_curve_for_each_value_of_the_others)
 
 /* What is zipped with the trainers does not tell curves apart; a curve without a single trainer
  * takes its baseline for one. */
-TEST(zipped_parameters_belong_to_the_curve)
+TEST(parameters_that_rise_together_belong_to_the_curve)
 {
     _cleanup_(fixture_done) struct fixture f;
-    fixture_init(&f, "{zip: {pservers: [1, 2, 4], trainers: [2, 4, 8]}}", SINGLE_NODE, 64);
+    fixture_init(&f,
+                 "{points: [{pservers: 1, trainers: 2}, {pservers: 2, trainers: 4}, {pservers: 4, "
+                 "trainers: 8}]}",
+                 SINGLE_NODE, 64);
     measure(&f, linear);
     const struct curves *c = &f.result->curves;
     assert_int_equal(c->names.len, 0);

@@ -133,7 +133,9 @@ TEST(one_global_batch)
 {
     struct fixture f;
     fixture_init(
-        &f, "{zip: {pservers: [1, 1, 1], trainers: [1, 2, 4], batch_size: [64, 32, 16]}}",
+        &f,
+        "{points: [{pservers: 1, trainers: 1, batch_size: 64}, {pservers: 1, trainers: 2, "
+        "batch_size: 32}, {pservers: 1, trainers: 4, batch_size: 16}]}",
         "  baseline: {kind: Point, where: {trainers: 1, batch_size: 64}}\n  repeats: {min: 1}\n",
         0);
     assert_int_equal(f.def->matrix.n_points, 3);
@@ -145,7 +147,9 @@ TEST(one_global_batch)
     assert_true(fabs(r->points[2].efficiency.estimate.value - 0.72) < 1e-7);
     fixture_done(&f);
     /* A baseline that keeps the batch of its point is another question, and other points. */
-    fixture_init(&f, "{zip: {pservers: [1, 1, 1], trainers: [1, 2, 4], batch_size: [64, 32, 16]}}",
+    fixture_init(&f,
+                 "{points: [{pservers: 1, trainers: 1, batch_size: 64}, {pservers: 1, trainers: 2, "
+                 "batch_size: 32}, {pservers: 1, trainers: 4, batch_size: 16}]}",
                  "  baseline: {kind: Point, where: {trainers: 1}}\n  repeats: {min: 1}\n", 0);
     assert_int_equal(f.def->matrix.n_points, 5);
     fixture_done(&f);

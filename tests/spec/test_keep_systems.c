@@ -61,8 +61,6 @@ TEST(what_only_others_used_is_gone)
         {"ps,mpi", ROLES GRID, "sweep", "{\"grid\":{\"pservers\":[1,2],\"trainers\":[1,4]}}"},
         /* points that differed in servers only are one */
         {"ring", ROLES POINTS, "sweep", "{\"points\":[{\"trainers\":4},{\"trainers\":8}]}"},
-        {"ring", ROLES "  sweep: {zip: {pservers: [1, 2, 2], trainers: [4, 4, 8]}}\n", "sweep",
-         "{\"points\":[{\"trainers\":4},{\"trainers\":8}]}"},
         {"ps,alone", OWN_COUNT "  sweep: {grid: {pservers: [1], trainers: [1], workers: [1, 4]}}\n",
          "sweep", "{\"grid\":{\"pservers\":[1],\"trainers\":[1]}}"},
         /* a sweep of nothing else: the one batch that the workload has */
@@ -117,7 +115,7 @@ TEST(a_mistake_is_not_hidden)
         {"ring", ROLES "  sweep: {grid: {trainers: [1], workers: [2]}}\n",
          "'workers' is swept, but no role uses it"},
         {"ps,ring", "  roles: 5\n" GRID, "spec.roles: must be a map"},
-        {"ring", ROLES "  sweep: {zip: {pservers: [1], trainers: 3}}\n", "must be a list"},
+        {"ring", ROLES "  sweep: {points: 3}\n", "must be a list"},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         _cleanup_(freep) char *text = compose(rows[i].rest);

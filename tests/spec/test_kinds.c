@@ -133,13 +133,14 @@ TEST(of_a_list_of_points)
     try_all(text, 900);
 }
 
-TEST(of_a_zip)
+TEST(of_points)
 {
-    _cleanup_(freep) char *text = xasprintf(
-        "%s  sweep: {zip: {pservers: [1, 2], trainers: [1, 2]}, exclude: [{trainers: 2}]}\n"
-        "  parameters: [{name: cpu, targets: [{roles: [trainer], env: [CPU]}]}]\n"
-        "  runPolicy: {backoffLimit: 2}\n",
-        head);
+    _cleanup_(freep) char *text =
+        xasprintf("%s  sweep: {points: [{pservers: 1, trainers: 1}, {pservers: 2, trainers: 2}], "
+                  "exclude: [{trainers: 2}]}\n"
+                  "  parameters: [{name: cpu, targets: [{roles: [trainer], env: [CPU]}]}]\n"
+                  "  runPolicy: {backoffLimit: 2}\n",
+                  head);
     try_all(text, 900);
 }
 

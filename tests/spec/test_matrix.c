@@ -67,9 +67,6 @@ TEST(expands)
          "0 0: cpu=1 pservers=1 trainers=2 | 1p 2t PServer b64 t1 -> 2\n1 0: cpu=1 pservers=1 "
          "trainers=2 | 1p 2t PServer b64 t1 -> 3\n2* 0: cpu=1 pservers=0 trainers=1 | 0p 1t None "
          "b64 t1 -> 2\n3* 0: cpu=1 pservers=0 trainers=1 | 0p 1t None b64 t1 -> 3\n"},
-        {"zip", "zip: {pservers: [1, 2], trainers: [3, 1]}", "kind: SingleNode",
-         "0 0: pservers=1 trainers=3 | 1p 3t PServer b64 t1 -> 2\n1 0: pservers=2 trainers=1 | "
-         "2p 1t PServer b64 t1 -> 2\n2* 0: pservers=0 trainers=1 | 0p 1t None b64 t1 -> 2\n"},
         {"points", "points: [{trainers: 3, pservers: 2}, {pservers: 1, trainers: 3}]",
          "kind: SingleNode", "0 0: pservers=2 trainers=3 | 2p 3t PServer b64 t1 -> 2\n1 0: "
          "pservers=1 trainers=3 | 1p 3t PServer b64 t1 -> 2\n2* 0: pservers=0 trainers=1 | 0p 1t "

@@ -35,8 +35,8 @@ TEST(reads_every_field)
     assert_axis(s, 1, "pservers: 1 2");
     assert_axis(s, 2, "trainers: 1 2 4");
     assert_int_equal(s->parameters.len, 1);
-    assert_true(s->parameters.items[0].targets.items[0].roles[ROLE_PSERVER]);
-    assert_false(s->parameters.items[0].targets.items[0].roles[ROLE_WORKER]);
+    assert_true(is_for_role(json_array_get(s->parameters.items[0].targets, 0), ROLE_PSERVER));
+    assert_false(is_for_role(json_array_get(s->parameters.items[0].targets, 0), ROLE_WORKER));
     assert_string_equal(s->roles[ROLE_TRAINER].replicas.from, "trainers");
     assert_false(s->roles[ROLE_WORKER].present);
     assert_int_equal(s->warmup_steps, 1);
@@ -280,18 +280,10 @@ TEST(set_narrows_or_replaces_a_list_of_points)
         {POINTS, {"trainers=2,4", "pservers=2"}, "2:2 2:4"},
         {POINTS "\n    exclude: [{trainers: 4}]", {"trainers=1,2", NULL}, "1:1 1:2 2:2"},
         {POINTS "\n    exclude: [{trainers: 4}]", {"pservers=2", NULL}, "2:2"},
-        {"zip: {pservers: [1, 1, 2, 2], trainers: [1, 2, 2, 4]}", {"trainers=2", NULL}, "1:2 2:2"},
-        {"zip: {pservers: [1, 1, 2, 2], trainers: [1, 2, 2, 4]}",
-         {"trainers=2,4", "pservers=2"},
-         "2:2 2:4"},
-        {"zip: {pservers: [1, 2], trainers: [1, 2]}\n    exclude: [{pservers: 1, trainers: 1}]",
-         {"trainers=2", NULL},
-         "2:2"},
         {POINTS, {"trainers=3", "pservers=1,4"}, "1:3 4:3"},
         {POINTS "\n    exclude: [{trainers: 4}]",
          {"trainers=4", "batch_size=8", "pservers=1"},
          "1:4"},
-        {"zip: {pservers: [1, 2], trainers: [1, 2]}", {"trainers=3", "pservers=4"}, "4:3"},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         print_message("# row %zu\n", i);
@@ -348,12 +340,14 @@ TEST(merges_local)
 TEST(local_of_another_kind_replaces)
 {
     _cleanup_(freep) char *text = definition_with(
-        "batch_size: [16]}\n", "batch_size: [16]}\n    exclude: [{trainers: 4}]\n"
-                               "  local: {sweep: {zip: {pservers: [1, 2], trainers: [3, 5]}}}\n");
+        "batch_size: [16]}\n",
+        "batch_size: [16]}\n    exclude: [{trainers: 4}]\n"
+        "  local: {sweep: {points: [{pservers: 1, trainers: 3}, {pservers: 2, trainers: 5}]}}\n");
     struct spec_overrides overrides = {.local = true};
     struct spec *s = definition_load(text, &overrides);
-    assert_int_equal(s->sweep.kind, SWEEP_ZIP);
-    assert_int_equal(s->sweep.axes.len, 2);
+    assert_int_equal(s->sweep.kind, SWEEP_POINTS);
+    assert_int_equal(s->sweep.points.len, 2);
+    assert_int_equal(s->sweep.axes.len, 0);
     assert_int_equal(s->sweep.exclude.len, 0);
     spec_free(s);
 

@@ -87,7 +87,7 @@ static const struct {
     {"batchSize: 64",
      "batchSize: 64\n    compute: Emulated\n    trace: {layers: [{name: a, forwardMicroseconds: 1, "
      "backwardMicroseconds: 1}, {name: a, forwardMicroseconds: 1, backwardMicroseconds: 1}]}",
-     "11:89", "spec.workload.trace.layers[1].name: duplicate layer 'a'", "remove one of them"},
+     "11:89", "spec.workload.trace.layers[1].name: duplicate 'a'", "remove one of them"},
     {"batchSize: 64",
      "batchSize: 64\n    compute: Emulated\n    trace: {jitter: \"0.4\", layers: [{name: a, "
      "forwardMicroseconds: 1, backwardMicroseconds: 1}]}",
@@ -206,8 +206,9 @@ static const struct {
     {"  repeats:", "  metrics: [{name: m, query: x}]\n  repeats:", "21:30",
      "spec.metrics[0].query: without $(WINDOW) it reads samples from before the measured steps",
      "for example, write avg(avg_over_time(NAME[$(WINDOW)]))"},
-    {"  repeats:", "  metrics: [{name: m, query: '[$(WINDOW)]'}, {name: m, query: x}]\n  repeats:",
-     "21:53", "spec.metrics[1].name: duplicate metric 'm'", "remove one"},
+    {"  repeats:",
+     "  metrics: [{name: m, query: '[$(WINDOW)]'}, {name: m, query: '[$(WINDOW)]'}]\n  repeats:",
+     "21:53", "spec.metrics[1].name: duplicate 'm'", "remove one of them"},
     {"  repeats:", "  thresholds: [{metric: speedup, min: -1}]\n  repeats:", "21:39",
      "spec.thresholds[0].min: must be a number of 0 or more, not '-1'", NULL},
     {"  repeats:", "  thresholds: [{metric: speedup, min: 0.9}]\n  repeats:", "21:39",
@@ -321,6 +322,8 @@ static const struct {
      "spec.local.workload.exchange.kind: required field 'kind' is missing", "add 'kind: ...'"},
     {"  repeats:", "  local: {sweep: {grid: {pservers: [0]}}}\n  repeats:", "21:37",
      "spec.local.sweep.grid.pservers[0]: 0 is out of range", NULL},
+    {"profile: benchworker}", "profile: benchworker, patches: [{path: spec/x, value: 1}]}", "5:72",
+     "spec.systems[0].patches[0].path: 'spec/x' is not a path into a pod template", NULL},
     {"  repeats:", "  local: {measure: {steps: 0}}\n  repeats:", "21:28",
      "spec.local.measure.steps: 0 is out of range", NULL},
 };
@@ -585,7 +588,6 @@ TEST(an_exclusion_without_a_point)
 TEST(wrong_options_name_themselves)
 {
     static const char grid[] = "grid: {pservers: [1, 2], trainers: [1, 2, 4], batch_size: [16]}";
-    static const char zip[] = "zip: {pservers: [1, 2], trainers: [1, 2]}";
     static const char points[] = "points: [{pservers: 1, trainers: 1}, {pservers: 1, trainers: 2}, "
                                  "{pservers: 2, trainers: 4}]";
     static const struct {
@@ -608,8 +610,8 @@ TEST(wrong_options_name_themselves)
          "--set pserver=1: error: spec.sweep.grid.pserver: unknown sweep parameter 'pserver'"},
         {grid, "trainers=99999999999999999999", 0, 0, "--set trainers=99999999999999999999: error"},
         {grid, "trainers=012", 0, 0, "--set trainers=012: error: spec.sweep.grid.trainers[0]"},
-        {zip, "trainers=2,3", 0, 0,
-         "--set trainers=2,3: error: no point has trainers=3\n  fix: use one of 1, 2"},
+        {points, "trainers=2,3", 0, 0,
+         "--set trainers=2,3: error: no point has trainers=3\n  fix: use one of 1, 2, 4"},
         {points, "trainers=8", 0, 0,
          "--set trainers=8: error: no point has trainers=8\n"
          "  fix: use one of 1, 2, 4; or --set all of pservers, trainers for other points\n"},
@@ -617,7 +619,6 @@ TEST(wrong_options_name_themselves)
         {points, "batch_size=16", 0, 0,
          "--set batch_size=16: error: no point has batch_size=16\n"
          "  fix: --set all of pservers, trainers, too, for other points\n"},
-        {zip, "batch_size=16", 0, 0, "fix: --set all of pservers, trainers, too,"},
         {grid, NULL, 2000000, 0,
          "--steps 2000000: error: spec.measure.steps: 2000000 is out of range"},
         {grid, NULL, -1, 0, "--steps -1: error: spec.measure.steps: -1 is out of range"},

@@ -173,7 +173,8 @@ TEST(a_system_has_an_exchange_of_its_own)
          "3p 2t 0w PServer -> 6\n0p 0t 1w AllReduce -> 4\n0p 0t 2w AllReduce -> 4\n"
          "*0p 1t 0w None -> 6\n",
          "trainer or worker, trainers or workers"},
-        {"an axis each", SERVED_AND_REDUCED, "{zip: {trainers: [2, 4], workers: [3, 6]}}",
+        {"an axis each", SERVED_AND_REDUCED,
+         "{points: [{trainers: 2, workers: 3}, {trainers: 4, workers: 6}]}",
          "{trainer: {replicas: {from: trainers}}, worker: {replicas: {from: workers}}, "
          "pserver: {replicas: {value: 1}}}",
          "1p 2t 0w PServer -> 4\n1p 4t 0w PServer -> 4\n0p 0t 3w AllReduce -> 5\n"
@@ -221,7 +222,7 @@ TEST(a_system_has_an_exchange_of_its_own)
 TEST(what_a_system_has_none_of_is_0)
 {
     _cleanup_(freep) char *text =
-        compose(SERVED_AND_REDUCED, SERVED, "{zip: {trainers: [2], workers: [3], pservers: [1]}}",
+        compose(SERVED_AND_REDUCED, SERVED, "{points: [{trainers: 2, workers: 3, pservers: 1}]}",
                 "{trainer: {replicas: {from: trainers}}, worker: {replicas: {from: workers}}, "
                 "pserver: {replicas: {from: pservers}}}");
     static const struct {
@@ -531,6 +532,13 @@ static const struct {
      "6:21: error: spec.workload.model: unknown value 'resnet50'", NULL},
 };
 
+static void assert_word(const struct spec *spec, enum role role, const char *key, size_t i,
+                        const char *word)
+{
+    const json_t *launch = system_launch(&spec->systems.items[0], role);
+    assert_string_equal(json_string_value(json_array_get(json_object_get(launch, key), i)), word);
+}
+
 /* open-mpi beside a system without a launcher, in one definition. */
 TEST(a_launcher_is_of_its_system)
 {
@@ -547,13 +555,8 @@ TEST(a_launcher_is_of_its_system)
         assert_int_equal(m.points[i].replicas[ROLE_WORKER], expected[i][0]);
         assert_int_equal(m.points[i].replicas[ROLE_LAUNCHER], expected[i][1]);
     }
-    static const enum role roles[] = {ROLE_LAUNCHER, ROLE_WORKER};
-    for (size_t i = 0; i < N_ROWS(roles); i++) {
-        const struct launch *launch = &spec->systems.items[0].of_role[roles[i]];
-        assert_string_equal(launch->command.words.items[0], "sh");
-        assert_int_equal(launch->args.words.len, 3);
-        assert_string_equal(launch->args.words.items[2], "-v");
-    }
+    assert_word(spec, ROLE_LAUNCHER, "command", 0, "sh");
+    assert_word(spec, ROLE_WORKER, "args", 2, "-v");
     /* What is frozen is read again without a profile, and stays the same. */
     _cleanup_(freep) char *frozen = json_dumps(spec->definition, JSON_SORT_KEYS);
     _cleanup_(spec_freep) struct spec *again = definition_load(frozen, NULL);
@@ -570,11 +573,8 @@ TEST(a_role_s_own_command_replaces_the_entrypoint)
                 "{worker: {replicas: {from: workers}}, launcher: {template: {spec: {containers: "
                 "[{image: i}]}}}}");
     _cleanup_(spec_freep) struct spec *spec = definition_load(text, NULL);
-    const struct launch *of_role = spec->systems.items[0].of_role;
-    assert_string_equal(of_role[ROLE_WORKER].command.words.items[0], "serve");
-    assert_int_equal(of_role[ROLE_LAUNCHER].args.words.len, 3);
-    assert_string_equal(of_role[ROLE_LAUNCHER].args.words.items[0], "mpirun");
-    assert_string_equal(of_role[ROLE_LAUNCHER].args.words.items[2], "other");
+    assert_word(spec, ROLE_WORKER, "command", 0, "serve");
+    assert_word(spec, ROLE_LAUNCHER, "args", 2, "other");
     assert_non_null(spec->roles[ROLE_LAUNCHER].template);
 }
 

@@ -1,6 +1,6 @@
-/* The line to write, where a definition has what other tools or older habits taught. See
- * spec_internal.h. */
-#include "spec/spec_internal.h"
+/* The line to write, where a document has what other tools or older habits taught: the keys
+ * x-habit, x-habits and x-meant of its schema. See reader.h. */
+#include "doc/reader.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -9,39 +9,8 @@
 #include "base/mem.h"
 #include "base/parse.h"
 #include "base/str.h"
-#include "doc/openapi.h"
-#include "spec/schemas.h"
 
 #define VALUE_SHOWN 60 /* characters of a value; a name has 63 at most */
-
-bool spec_hints_refuse_kind(const struct node *root, struct diags *diags)
-{
-    const char *kind = tree_get_text(root, "kind");
-    const char *version = tree_get_text(root, "apiVersion");
-    if (kind == NULL) {
-        return false;
-    }
-    const struct node *at = tree_get(root, "kind");
-    if (str_eq(kind, "BenchmarkRun")) {
-        diags_add(
-            diags, at->mark, "kind",
-            "give the file of the Benchmark that spec.benchmarkRef names; 'kubectl apply' starts "
-            "this one",
-            "a BenchmarkRun is one run of a Benchmark, not a definition");
-        return true;
-    }
-    const struct node *row = schema_of_field(schema_document(), "kind");
-    const char *profile = tree_get_text(tree_get(row, "x-foreign"), kind);
-    if (profile == NULL || (version != NULL && str_has_prefix(version, "benchd.io/"))) {
-        return false;
-    }
-    _cleanup_(freep) char *fix =
-        xasprintf("'benchctl init --profile %s --image IMAGE -- COMMAND' writes "
-                  "the Benchmark for the image and command of its containers",
-                  profile);
-    diags_add(diags, at->mark, "kind", fix, "a %s is not a Benchmark", kind);
-    return true;
-}
 
 static void put_value(struct buf *out, const struct node *node)
 {
@@ -149,63 +118,34 @@ static bool is_in_seconds(const char *path)
 
 /* The line for a value of a wrong kind, for a key that is no field, or for a word that is no value.
  * NULL: no habit that is known. */
-static const char *habit_of(const struct diag *diag, const struct node *node)
+static const char *habit_of(const struct place *place, const char *message)
 {
-    const struct node *schema = schema_document(), *map = NULL;
-    for (const char *at = diag->path; *at != '\0'; at += *at == '.') {
-        const size_t len = strcspn(at, ".[");
-        _cleanup_(freep) char *key = xstrndup(at, len);
-        map = schema;
-        schema = *at == '[' ? schema_of_item(map) : schema_of_field(map, key);
-        at += *at == '[' ? strcspn(at, "]") + 1 : len;
-    }
-    if (str_has_prefix(diag->message, "unknown field ")) {
+    const struct node *node = place->node, *map = place->up == NULL ? NULL : place->up->schema;
+    if (str_has_prefix(message, "unknown field ")) {
         return tree_get_text(tree_get(map, "x-habits"), node->key);
     }
-    if (str_has_prefix(diag->message, "unknown value ")) {
-        return tree_get_text(tree_get(schema, "x-meant"), node->s);
+    if (str_has_prefix(message, "unknown value ")) {
+        return tree_get_text(tree_get(place->schema, "x-meant"), node->s);
     }
-    const char *of_text = tree_get_text(schema, "x-habit-of-text");
-    return !str_has_prefix(diag->message, "must be ")     ? NULL
+    const char *of_text = tree_get_text(place->schema, "x-habit-of-text");
+    return !str_has_prefix(message, "must be ")           ? NULL
            : node->kind == NODE_STRING && of_text != NULL ? of_text
-                                                          : tree_get_text(schema, "x-habit");
+                                                          : tree_get_text(place->schema, "x-habit");
 }
 
-/* Owned; NULL: none is better than what the problem has. */
-static char *find_line(const struct diag *diag, const struct node *node)
+char *habit_line(const struct place *place, const char *path, const char *message)
 {
+    const struct node *node = place->node;
     const int64_t seconds = node->kind == NODE_STRING ? parse_duration_s(node->s) : 0;
-    if (seconds > 0 && str_has_prefix(diag->message, "must be ") && is_in_seconds(diag->path)) {
+    if (seconds > 0 && str_has_prefix(message, "must be ") && is_in_seconds(path)) {
         return xasprintf("write '%s: %" PRId64 "'", node->key, seconds);
     }
-    if (node->kind == NODE_STRING && str_has_suffix(diag->path, "]") &&
+    if (node->kind == NODE_STRING && place->key == NULL &&
         strspn(node->s, "0123456789 ") == strlen(node->s) && strchr(node->s, ' ') != NULL) {
         _cleanup_(buf_done) struct buf items = BUF_INIT;
         put_items(&items, node);
         return xasprintf("put commas between the values: [%s]", buf_cstr(&items));
     }
-    const char *line = habit_of(diag, node);
+    const char *line = habit_of(place, message);
     return line == NULL ? NULL : make_line(line, node);
-}
-
-/* The node that the path names in full; NULL if none exists, so what is said
- * is that it is missing. */
-static const struct node *find_node(const struct node *root, const struct diag *diag)
-{
-    const struct node *node = tree_at(root, diag->path);
-    const char *last = strrchr(diag->path, '.');
-    last = last == NULL ? diag->path : last + 1;
-    const bool is_item = str_has_suffix(diag->path, "]");
-    return is_item || (node->key != NULL && str_eq(node->key, last)) ? node : NULL;
-}
-
-void spec_hints_apply(const struct node *root, struct diags *found)
-{
-    vec_each (struct diag, it, &found->list) {
-        const struct node *node = it->origin == NULL ? find_node(root, it) : NULL;
-        _cleanup_(freep) char *line = node == NULL ? NULL : find_line(it, node);
-        if (line != NULL) {
-            diag_set_fix(it, line);
-        }
-    }
 }
