@@ -79,7 +79,7 @@ def works(python):
 
 
 def maker(name):
-    """The interpreter that makes the environment; None: this machine has none."""
+    """The interpreter that makes the environment; None: this machine lacks it."""
     wanted = versions(name)
     return next(filter(works, (python for version in wanted for python in pythons(version))), None) if wanted else sys.executable
 
@@ -105,7 +105,7 @@ def install(name):
         partial.rename(target)
 
 
-# What tells a library of frameworks which code to take on this CPU, and values that were seen to help somewhere; "" is as if not set.
+# Variables by which the libraries of frameworks choose their code, and values that helped on some CPU; "" is as if not set.
 SETTINGS = {"MKL_DEBUG_CPU_TYPE": ("", "5"), "ONEDNN_MAX_CPU_ISA": ("AVX2",), "OPENBLAS_CORETYPE": ("Haswell",)}
 
 

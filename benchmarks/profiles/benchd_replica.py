@@ -22,7 +22,7 @@ import threading
 import time
 
 EXIT_USAGE = 2
-# What tells a library which code to take; a start record lists those that are set.
+# Variables by which libraries choose their code; a start record lists those that are set.
 LIBRARY_SETTINGS = ("MKL_DEBUG_CPU_TYPE", "MKL_ENABLE_INSTRUCTIONS", "OPENBLAS_CORETYPE", "ONEDNN_MAX_CPU_ISA")
 MODEL = "vgg16-fluid-fc512"
 # Convolutions of MODEL: channels out and dropout after each, by stack; a 2x2 max pool ends a stack.
@@ -58,8 +58,8 @@ def _first_line(path, start=""):
 def library_settings(cpuinfo="/proc/cpuinfo"):
     """{variable: value} by which a library computes as fast on this CPU as it can.
 
-    MKL until 2020 takes its slowest code on a CPU that is not Intel's, whatever it can: here it is told of AVX2. Later versions do not read
-    the variable. `script/bench peers check` measures each profile with and without."""
+    MKL until 2020 takes its slowest code on a CPU that is not Intel's, whatever it can: this lets it use AVX2. Later versions do not read the
+    variable. `script/bench peers check` measures each profile with and without."""
     flags = (_first_line(cpuinfo, "flags") or "").split()
     return {"MKL_DEBUG_CPU_TYPE": "5"} if _first_line(cpuinfo, "vendor_id") != "GenuineIntel" and "avx2" in flags else {}
 

@@ -59,7 +59,7 @@ double compare_mean_log(const struct result *of, const struct result *r, const u
  * as fast. Fills ret (n + 1), the oldest first; returns their number. */
 size_t compare_level_of(const struct result *base, const struct result *const *runs, size_t n,
                         const struct result **ret);
-/* Is a run slower than those of a level, so that it is none of them? */
+/* Is a run slower than those of a level, so that it is not one of them? */
 bool compare_leaves_level(const struct result *const *level, size_t n, const struct result *run);
 /* Fills n_base_runs, `busy`, and what is `shown` of each point and of the whole. */
 void compare_history_test(struct comparison *c, const struct result *const *history, size_t n);

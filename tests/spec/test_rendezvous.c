@@ -271,7 +271,7 @@ TEST(every_profile_says_what_it_is)
         assert_false(profile_has_family(row->name, "Caffe"));
         profile_free(profile);
     }
-    assert_int_equal(profile_descriptions_count, 17);
+    assert_int_equal(profile_descriptions_count, 19);
 }
 
 /* A run must not need the profile again: the definition that is stored has the variables. */

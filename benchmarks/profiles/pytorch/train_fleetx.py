@@ -1,4 +1,4 @@
-"""The parameter server workloads of FleetX in PyTorch, beside PaddlePaddle's own servers (profile paddle-servers): a table of rows and
+"""The parameter server workloads of FleetX in PyTorch (PaddlePaddle's own servers are the profile paddle-servers): a table of rows and
 dense parameters on the servers, reached by torch.distributed.rpc. TensorFlow's ParameterServerStrategy has no synchronous mode;
 this has both. train.py starts it for the model `fleetx`. Trainers print the lines of FleetX's trainer, for the log rule `fleetx`.
 Reads BENCHD_*, and what a sweep may have as an axis:
