@@ -23,6 +23,7 @@ void report_init(struct report *r, const struct role_env *e)
         .who = {e->role, (uint32_t)e->index, (uint32_t)e->attempt},
         .summary_file = e->summary_file,
         .summary = {.loss_first = NAN, .loss_last = NAN},
+        .watch.pid = getpid(),
     };
     (void)pthread_mutex_init(&r->mutex, NULL); /* default attributes: cannot fail */
 }
@@ -30,8 +31,7 @@ void report_init(struct report *r, const struct role_env *e)
 void report_done(struct report *r)
 {
     (void)pthread_mutex_destroy(&r->mutex);
-    cpu_wait_look_done(&r->queue_begin);
-    cpu_wait_look_done(&r->queue_end);
+    cpu_watch_done(&r->watch);
     summary_done(&r->summary);
     vec_done(&r->step_ns);
 }
@@ -132,9 +132,7 @@ int report_step(struct report *r, const struct record_step *step, struct err *er
 void report_barrier(struct report *r)
 {
     r->barrier_cpu_ns = clock_process_cpu_ns();
-    r->throttling_begin = r->throttling_end = host_throttling("");
-    r->cpu_begin = r->cpu_end = host_cpu_time("");
-    cpu_wait_look("", &r->queue_begin);
+    cpu_watch_look("", &r->watch, 0);
 }
 
 void report_aside_begin(struct report *r)
@@ -145,9 +143,7 @@ void report_aside_begin(struct report *r)
 
 void report_measured(struct report *r)
 {
-    r->throttling_end = host_throttling("");
-    r->cpu_end = host_cpu_time("");
-    cpu_wait_look("", &r->queue_end);
+    cpu_watch_look("", &r->watch, 1);
 }
 
 static int put_file(const char *path, const struct buf *line, struct err *err)
@@ -166,14 +162,13 @@ static int put_file(const char *path, const struct buf *line, struct err *err)
 int report_summary(struct report *r, struct err *err)
 {
     struct summary *s = &r->summary;
-    s->throttled_ns = r->throttling_end.time_ns - r->throttling_begin.time_ns;
-    s->throttled_periods = r->throttling_end.periods - r->throttling_begin.periods;
-    const struct host_cpu_time cpu = host_cpu_between(&r->cpu_begin, &r->cpu_end);
-    const struct cpu_wait_time queue = cpu_wait_between(&r->queue_begin, &r->queue_end);
-    s->noise.busy_ns = cpu.busy_ns;
-    s->noise.steal_ns = cpu.steal_ns;
-    s->noise.cpu_run_ns = queue.run_ns;
-    s->noise.cpu_wait_ns = queue.wait_ns;
+    const struct cpu_count c = cpu_watch_between(&r->watch, 0, 1);
+    s->throttled_ns = c.throttling.time_ns;
+    s->throttled_periods = c.throttling.periods;
+    s->noise.busy_ns = c.cpus.busy_ns;
+    s->noise.steal_ns = c.cpus.steal_ns;
+    s->noise.cpu_run_ns = c.is_known ? c.run_ns : 0;
+    s->noise.cpu_wait_ns = c.is_known && c.run_ns > 0 ? c.wait_ns : 0;
     report_aside_begin(r); /* the last look at the peak */
     s->max_rss_bytes = r->max_rss_bytes;
     s->environment_digest = r->environment_digest[0] == '\0' ? NULL : r->environment_digest;

@@ -27,9 +27,7 @@ struct report {
     VEC(int64_t) step_ns;   /* the time of each of them */
     int64_t barrier_cpu_ns; /* 0 before the barrier */
     /* What the machine says at the barrier and at the end of the measured steps. */
-    struct host_throttling throttling_begin, throttling_end;
-    struct host_cpu_time cpu_begin, cpu_end;
-    struct cpu_wait_look queue_begin, queue_end; /* what it says of the replica's threads */
+    struct cpu_watch watch;
     uint64_t max_rss_bytes;
 };
 

@@ -322,9 +322,11 @@ static void put_probe(struct table *t, const char *title, const struct noise_pro
 static void format_noise(const struct describe_params *p, struct buf *out)
 {
     _cleanup_(table_freep) struct table *t = table_new();
+    size_t n_uncounted = 0;
     result_each_point (point, p->run->result) {
         point_each_trial (trial, point) {
             const struct trial_noise *noise = trial->noise;
+            n_uncounted += trial->phase == TRIAL_SUCCEEDED && isnan(trial->others_share);
             if (noise == NULL) {
                 continue;
             }
@@ -343,6 +345,14 @@ static void format_noise(const struct describe_params *p, struct buf *out)
         prose(p, "Noise (the machine before and after each trial; what other programs took):", 0, 2,
               out);
         table_format_list(t, 2, true, p->columns, out);
+    }
+    if (n_uncounted > 0 && !spec_is_imported(p->run->result->def->spec)) {
+        _cleanup_(freep) char *text = xasprintf(
+            "It is unknown what other programs took from %zu trial%s: how long the replicas waited "
+            "for CPUs was not counted. In a cluster a metric such as others_cpu_s shows it.",
+            n_uncounted, n_uncounted == 1 ? "" : "s");
+        buf_putc(out, '\n');
+        prose(p, text, 0, 2, out);
     }
 }
 

@@ -116,7 +116,7 @@ struct noise {
      * were ready to run and waited for a CPU. cpu_run_ns 0: not known. */
     int64_t cpu_run_ns, cpu_wait_ns;
     /* it probed, before the first replica of the attempt started and after the last that trains had
-     * ended; and where the replica counted no busy time, it did, in between */
+     * ended; and of a program other than benchworker it counted these times */
     bool by_launcher;
 };
 

@@ -124,9 +124,20 @@ void noise_add_seen(struct noise *noise, const struct noise *seen)
         noise->after = seen->after;
         noise->by_launcher = true;
     }
+}
+
+void summary_add_counts(struct summary *s, const struct noise *counted, int64_t throttled_ns)
+{
+    struct noise *noise = &s->noise;
     if (noise->busy_ns == 0) {
-        noise->busy_ns = seen->busy_ns;
-        noise->steal_ns = seen->steal_ns;
+        noise->busy_ns = counted->busy_ns;
+        noise->steal_ns = counted->steal_ns;
+    }
+    if (noise->cpu_run_ns == 0 && counted->cpu_run_ns > 0) {
+        noise->cpu_run_ns = s->cpu_ns = counted->cpu_run_ns;
+        noise->cpu_wait_ns = counted->cpu_wait_ns;
+        noise->by_launcher = true;
+        s->throttled_ns = s->throttled_ns > 0 ? s->throttled_ns : throttled_ns;
     }
 }
 

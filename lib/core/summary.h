@@ -59,9 +59,11 @@ enum summary_unit throughput_unit_of_attempt(const struct attempt_row *row,
  * last step: without warm-up others may still start, and only Sync lets all end a step together. */
 bool noise_worker_looks(enum exchange_kind exchange, bool has_warmup,
                         const struct exchange_mode *mode);
-/* Adds what the launcher saw around the attempt to what a replica of it says: the probes if it made
- * none, the busy time if it counted none. */
+/* Adds the probes that the launcher made around the attempt, if the replica made none. */
 void noise_add_seen(struct noise *noise, const struct noise *seen);
+/* Adds what the launcher counted in the measured steps, if the replica did not count it itself. Its
+ * CPU time is that of all processes of the program. */
+void summary_add_counts(struct summary *s, const struct noise *counted, int64_t throttled_ns);
 
 /* "clock 12% lower after the measured steps than before" (of a launcher: "after the attempt");
  * false: nothing, or nothing is known. */

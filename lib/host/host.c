@@ -371,18 +371,18 @@ static void add_cpu_line(char *line, const char *cpus, struct host_cpu_time *sum
     sum->steal_ns += steal * tick_ns;
 }
 
-struct host_cpu_time host_cpu_time(const char *root)
+struct host_cpu_time host_cpu_time(const char *root, const char *cpus)
 {
     struct host_cpu_time sum = {0};
     const long ticks_per_s = sysconf(_SC_CLK_TCK);
-    _cleanup_(freep) char *status = read_text(root, "/proc/self/status");
-    _cleanup_(freep) char *cpus = find_line(status, "Cpus_allowed_list:", "\t ");
+    _cleanup_(freep) char *status = cpus != NULL ? NULL : read_text(root, "/proc/self/status");
+    _cleanup_(freep) char *own = find_line(status, "Cpus_allowed_list:", "\t "); /* NULL of NULL */
     _cleanup_(freep) char *stat = read_text(root, "/proc/stat");
     for (char *rest = stat, *line; ticks_per_s > 0 && (line = strsep(&rest, "\n")) != NULL;) {
         if (strncmp(line, "cpu", 3) != 0) {
             break; /* those of CPUs come first */
         }
-        add_cpu_line(line, cpus, &sum, 1000000000 / ticks_per_s);
+        add_cpu_line(line, cpus != NULL ? cpus : own, &sum, 1000000000 / ticks_per_s);
     }
     return sum;
 }

@@ -18,13 +18,14 @@ struct host_throttling {
     uint64_t periods; /* scheduling periods in which it was stopped */
 };
 struct host_throttling host_throttling(const char *root);
-/* How long the CPUs that this process may use (its Cpus_allowed_list) have had work so far, and
- * what of it the hypervisor gave to others, by /proc/stat; both 0 where it does not say. */
+/* How long these CPUs ("0-3,8"; NULL: those that this process may use, its Cpus_allowed_list) have
+ * had work so far, and what of it the hypervisor gave to others, by /proc/stat; both 0 where it
+ * does not say. */
 struct host_cpu_time {
     int64_t busy_ns; /* with steal_ns */
     int64_t steal_ns;
 };
-struct host_cpu_time host_cpu_time(const char *root);
+struct host_cpu_time host_cpu_time(const char *root, const char *cpus);
 /* From one look to the next. Counters of the kernel may step back a little: then both are 0. */
 struct host_cpu_time host_cpu_between(const struct host_cpu_time *begin,
                                       const struct host_cpu_time *end);

@@ -322,19 +322,27 @@ double others_cpu_of_trial(const struct trial_result *t, enum role leading)
 {
     _cleanup_(freep) struct cpu_user *users = xnew_array(struct cpu_user, trial_count_replicas(t));
     size_t n = 0;
+    bool by_launcher = false, is_one_mute = false;
     trial_each_replica (r, t) {
-        if (replica_summary(r)->noise.cpu_run_ns <= 0) {
-            return NAN; /* as of all other systems */
+        const struct noise *noise = &replica_summary(r)->noise;
+        if (r->summary == NULL) {
+            is_one_mute = true;
+            continue;
         }
+        if (noise->cpu_run_ns <= 0) {
+            return NAN;
+        }
+        by_launcher |= noise->by_launcher;
         users[n++] = (struct cpu_user){
             .node = r->environment.node,
             .cpus = environment_text(r->environment.facts, "cpuset"),
-            .leads = r->id.role == leading,
+            .leads = r->id.role == leading || noise->by_launcher,
             .duration_ns = r->summary->duration_ns,
             .cpu_ns = r->summary->cpu_ns,
             .throttled_ns = r->summary->throttled_ns,
-            .noise = r->summary->noise,
+            .noise = *noise,
         };
     }
-    return others_cpu_share(users, n);
+    /* The launcher's counts are also those of replicas without a summary. */
+    return is_one_mute && !by_launcher ? NAN : others_cpu_share(users, n);
 }

@@ -74,23 +74,31 @@ TEST(who_looks)
 /* A replica that looked itself knows better. */
 TEST(what_is_added)
 {
-    static const struct noise seen = {{1, 2}, {3, 4}, 500, 6};
+    static const struct noise probes = {{1, 2}, {3, 4}};
+    static const struct noise counts = {
+        .busy_ns = 500, .steal_ns = 6, .cpu_run_ns = 300, .cpu_wait_ns = 20};
     static const struct {
         const char *name;
         struct noise before, after;
     } rows[] = {
-        {"nobody looked", {{0, 0}}, {{1, 2}, {3, 4}, 500, 6, .by_launcher = true}},
+        {"nobody looked", {{0, 0}}, {{1, 2}, {3, 4}, 500, 6, 300, 20, true}},
         {"it counted its busy time",
          {.busy_ns = 70, .steal_ns = 7, .cpu_run_ns = 8, .cpu_wait_ns = 9},
          {{1, 2}, {3, 4}, 70, 7, 8, 9, true}},
-        {"it looked", {{10, 0}, {11, 0}, 70, 7}, {{10, 0}, {11, 0}, 70, 7}},
-        {"it looked afterwards alone", {.after = {11, 0}}, {{0, 0}, {11, 0}, 500, 6}},
+        {"it looked and counted", {{10, 0}, {11, 0}, 70, 7, 8, 9}, {{10, 0}, {11, 0}, 70, 7, 8, 9}},
+        {"it looked afterwards alone",
+         {.after = {11, 0}},
+         {{0, 0}, {11, 0}, 500, 6, 300, 20, true}},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         print_message("# row '%s'\n", rows[i].name);
-        struct noise n = rows[i].before;
-        noise_add_seen(&n, &seen);
-        const struct noise *want = &rows[i].after;
+        struct summary s = {.cpu_ns = 5, .noise = rows[i].before};
+        noise_add_seen(&s.noise, &probes);
+        summary_add_counts(&s, &counts, 1);
+        const struct noise n = s.noise, *want = &rows[i].after;
+        const bool is_counted = rows[i].before.cpu_run_ns == 0;
+        assert_int_equal(s.cpu_ns, is_counted ? 300 : 5);
+        assert_int_equal(s.throttled_ns, is_counted);
         assert_int_equal(n.before.spins_per_s, want->before.spins_per_s);
         assert_int_equal(n.before.copy_bytes_per_s, want->before.copy_bytes_per_s);
         assert_int_equal(n.after.spins_per_s, want->after.spins_per_s);

@@ -110,9 +110,11 @@ class Systems(cli.CliCase):
         self.assertEqual(1, result["points"][0]["efficiency"]["value"])
         for point in result["points"]:  # the launcher looked at the machine, which the script does not
             noise, *others = [item["summary"].get("noise") for item in point["trials"][0]["replicas"]["items"]]
-            self.assertTrue(noise["byLauncher"])
+            for each in (noise, *others):
+                self.assertTrue(each["byLauncher"])
+                self.assertGreater(each["busyNs"], 0)
             self.assertGreater(min(noise[when]["spinsPerS"] for when in ("before", "after")), 0)
-            self.assertEqual([None] * len(others), others)
+            self.assertEqual([None] * len(others), [each["before"] for each in others])
         described = self.ctl("describe", result["run"], "--store", self.store).stdout
         self.assertRegex(described, r"(?m)^Noise .*\n +POINT .*\n +0 +0 +\d+ +([\d.]+|too busy) +\d+ +([\d.]+|too busy) ")
         log = self.ctl("logs", result["run"], "--store", self.store, "--point", "1").stdout  # of worker 0

@@ -13,33 +13,8 @@
 #include "base/clock.h"
 #include "host/cpu_wait.h"
 
-#define MAX_THREADS 4
 #define MS INT64_C(1000000)
-
-/* ---- made-up processes ---- */
-
-struct thread_file {
-    const char *tid, *text; /* of its schedstat */
-};
-
-static void put_threads(const char *root, const struct thread_file *files)
-{
-    char path[512];
-    const char *const folders[] = {"/proc", "/proc/self", "/proc/self/task"};
-    for (size_t i = 0; i < N_ROWS(folders); i++) {
-        (void)snprintf(path, sizeof(path), "%s%s", root, folders[i]);
-        assert_int_equal(mkdir(path, 0700), 0);
-    }
-    for (size_t i = 0; i < MAX_THREADS && files[i].tid != NULL; i++) {
-        (void)snprintf(path, sizeof(path), "%s/proc/self/task/%s", root, files[i].tid);
-        assert_int_equal(mkdir(path, 0700), 0);
-        (void)snprintf(path, sizeof(path), "%s/proc/self/task/%s/schedstat", root, files[i].tid);
-        FILE *f = fopen(path, "w");
-        assert_non_null(f);
-        assert_true(fputs(files[i].text, f) >= 0);
-        assert_int_equal(fclose(f), 0);
-    }
-}
+#define UNKNOWN (-1) /* in rows */
 
 static int remove_one(const char *path, const struct stat *st, int flag, struct FTW *ftw)
 {
@@ -47,57 +22,114 @@ static int remove_one(const char *path, const struct stat *st, int flag, struct 
     return remove(path);
 }
 
-static void look_at(const struct thread_file *files, struct cpu_wait_look *look)
+/* ---- made-up programs ---- */
+
+/* A process: ticks of 10 ms of its own and of those that it has waited for, its one thread in ms,
+ * and who started it. Or another thread of a process, which has no ticks. */
+struct made_up {
+    int pid, parent, own, waited_for, run_ms, wait_ms;
+    int thread_of;
+    const char *schedstat; /* its text; NULL: by the numbers */
+};
+
+static void put_file(const char *root, const char *text, const char *fmt, ...)
 {
-    char root[] = "/tmp/benchd-run-queue-XXXXXX";
-    assert_non_null(mkdtemp(root));
-    if (files[0].tid != NULL) {
-        put_threads(root, files);
+    va_list rest;
+    char path[512];
+    int n = snprintf(path, sizeof(path), "%s/", root);
+    va_start(rest, fmt);
+    (void)vsnprintf(path + n, sizeof(path) - (size_t)n, fmt, rest);
+    va_end(rest);
+    for (char *slash = path + n; (slash = strchr(slash, '/')) != NULL; slash++) {
+        *slash = '\0';
+        (void)mkdir(path, 0700); /* it may be there */
+        *slash = '/';
     }
-    cpu_wait_look(root, look);
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    assert_true(fputs(text, f) >= 0);
+    assert_int_equal(fclose(f), 0);
+}
+
+static void watch_at(struct cpu_watch *w, const struct made_up *all, size_t n, int64_t t_ms)
+{
+    char root[] = "/tmp/benchd-watch-XXXXXX", text[256];
+    assert_non_null(mkdtemp(root));
+    for (size_t i = 0; i < n && all[i].pid != 0; i++) {
+        const struct made_up *p = &all[i];
+        const int of = p->thread_of != 0 ? p->thread_of : p->pid;
+        (void)snprintf(text, sizeof(text), "%d (a) b 1) S 1 1 1 0 -1 4 1 2 3 4 %d %d %d %d 20 0\n",
+                       p->pid, p->own - p->own / 2, p->own / 2, p->waited_for, 0);
+        if (p->thread_of == 0) {
+            put_file(root, text, "proc/%d/stat", p->pid);
+        }
+        (void)snprintf(text, sizeof(text), "%d000000 %d000000 1\n", p->run_ms, p->wait_ms);
+        put_file(root, p->schedstat == NULL ? text : p->schedstat, "proc/%d/task/%d/schedstat", of,
+                 p->pid);
+        text[0] = '\0';
+        for (size_t j = 0; j < n; j++) {
+            const size_t len = strlen(text);
+            if (all[j].parent == p->pid) {
+                (void)snprintf(text + len, sizeof(text) - len, "%d ", all[j].pid);
+            }
+        }
+        put_file(root, text, "proc/%d/task/%d/children", of, p->pid);
+    }
+    cpu_watch_look(root, w, t_ms * MS);
     assert_int_equal(nftw(root, remove_one, 8, FTW_DEPTH | FTW_PHYS), 0);
 }
 
-TEST(made_up)
+/* Two looks, at 100 and at 200 ms. */
+TEST(programs)
 {
     /* clang-format off */
     static const struct {
         const char *name;
-        struct thread_file begin[MAX_THREADS], end[MAX_THREADS];
-        struct cpu_wait_time time;
+        struct made_up begin[4], end[4];
+        int from_ms, to_ms; /* between which the time is asked for */
+        int used_ms, run_ms, wait_ms; /* run_ms UNKNOWN: that and waits are not known */
     } rows[] = {
-        {"one thread", {{"7", "100 10 3\n"}}, {{"7", "160 50 9\n"}}, {60, 40}},
+        {"one process", {{7, 1, 1, 0, 10, 1}}, {{7, 1, 5, 0, 50, 31}}, 100, 200, 40, 40, 30},
+        {"a part of the time", {{7, 1, 1, 0, 10, 1}}, {{7, 1, 5, 0, 50, 41}}, 150, 175, 10, 10, 10},
+        {"more than was looked at", {{7, 1, 1, 0, 10, 1}}, {{7, 1, 5, 0, 50, 31}}, 0, 300, 40, 40, 30},
+        {"its children's children", {{7, 1, 1, 0, 10, 1}, {8, 7, 1, 0, 10, 0}, {9, 8, 1, 0, 10, 1}},
+         {{7, 1, 1, 0, 10, 1}, {8, 7, 2, 0, 20, 3}, {9, 8, 3, 0, 30, 5}}, 100, 200, 30, 30, 7},
+        {"another's child", {{7, 1, 1, 0, 10, 1}, {8, 3, 1, 0, 10, 0}},
+         {{7, 1, 3, 0, 30, 1}, {8, 3, 9, 0, 90, 0}}, 100, 200, 20, 20, 0},
+        {"as much again is of a child that no look has seen: it waited alike",
+         {{7, 1, 0, 0, 0, 0}}, {{7, 1, 20, 20, 200, 100}}, 100, 200, 400, 400, 200},
+        {"most is of children that no look has seen", {{7, 1, 0, 0, 0, 0}}, {{7, 1, 1, 9, 10, 10}},
+         100, 200, 100, UNKNOWN, 0},
+        {"a child that is gone keeps what was seen", {{7, 1, 0, 0, 0, 0}, {8, 7, 3, 0, 30, 9}},
+         {{7, 1, 4, 3, 40, 6}}, 100, 200, 40, 40, 6},
+        {"ticks are coarse", {{7, 1, 0, 0, 9, 0}}, {{7, 1, 1, 0, 19, 4}}, 100, 200, 10, 10, 4},
+        {"a tick of one that slept is no doubt", {{7, 1, 0, 0, 9, 1}}, {{7, 1, 1, 0, 10, 3}}, 100, 200, 10, 1, 2},
+        {"the kernel counts no waits", {{7, 1, 1, 0, 0, 0}}, {{7, 1, 5, 0, 0, 0}}, 100, 200, 40, UNKNOWN, 0},
         {"threads add up, in whatever order they are listed",
-         {{"7", "100 10 3\n"}, {"12", "5 6 7\n"}, {"100", "1 1 1\n"}},
-         {{"100", "2 2 2\n"}, {"7", "160 50 9\n"}, {"12", "6 8 9\n"}}, {62, 43}},
-        {"nobody waited", {{"7", "100 10 3\n"}}, {{"7", "160 10 9\n"}}, {60, 0}},
-        {"a thread that began since counts whole", {{"7", "100 10 3\n"}},
-         {{"7", "160 50 9\n"}, {"8", "3 4 1\n"}}, {63, 44}},
-        {"a thread that has ended: nobody knows how long it waited",
-         {{"7", "100 10 3\n"}, {"8", "3 4 1\n"}}, {{"7", "160 50 9\n"}}, {0, 0}},
-        {"one has ended, another has begun", {{"7", "100 10 3\n"}, {"8", "3 4 1\n"}},
-         {{"7", "160 50 9\n"}, {"9", "3 4 1\n"}}, {0, 0}},
-        {"its number has a new owner", {{"7", "100 10 3\n"}}, {{"7", "160 9 9\n"}}, {0, 0}},
-        {"a kernel that does not count", {{"7", "0 0 0\n"}}, {{"7", "0 0 0\n"}}, {0, 0}},
-        {"a kernel that counts no running, though who looks runs", {{"7", "0 10 3\n"}},
-         {{"7", "0 50 9\n"}}, {0, 0}},
-        {"no such file", {{NULL, NULL}}, {{NULL, NULL}}, {0, 0}},
-        {"nothing at the barrier", {{NULL, NULL}}, {{"7", "160 50 9\n"}}, {0, 0}},
-        {"nothing at the end", {{"7", "160 50 9\n"}}, {{NULL, NULL}}, {0, 0}},
-        {"damaged at the end", {{"7", "100 10 3\n"}}, {{"7", "160\n"}}, {0, 0}},
-        {"negative at the end", {{"7", "100 10 3\n"}}, {{"7", "160 -50 9\n"}}, {0, 0}},
-        {"more than a thread can have run", {{"7", "100 10 3\n"}},
-         {{"7", "9223372036854775807 50 9\n"}}, {0, 0}},
+         {{7, 1, 1, 0, 10, 1}, {12, 0, 0, 0, 5, 6, .thread_of = 7}, {100, 0, 0, 0, 1, 1, .thread_of = 7}},
+         {{7, 1, 6, 0, 50, 31}, {12, 0, 0, 0, 6, 8, .thread_of = 7}, {100, 0, 0, 0, 2, 2, .thread_of = 7}},
+         100, 200, 50, 42, 33},
+        {"what a thread has started", {{7, 1, 0, 0, 0, 0}, {8, 0, 0, 0, 0, 0, .thread_of = 7}},
+         {{7, 1, 0, 0, 0, 0}, {8, 0, 0, 0, 0, 0, .thread_of = 7}, {9, 8, 5, 0, 50, 2}}, 100, 200, 50, 50, 2},
+        {"its number has a new owner", {{7, 1, 1, 0, 10, 1}, {8, 0, 0, 0, 9, 9, .thread_of = 7}},
+         {{7, 1, 5, 0, 50, 31}, {8, 0, 0, 0, 10, 3, .thread_of = 7}}, 100, 200, 40, 50, 33},
+        {"damaged at the end", {{7, 1, 1, 0, 10, 1}}, {{7, 1, 9, 0, .schedstat = "160\n"}}, 100, 200, 80, UNKNOWN, 0},
+        {"negative at the end", {{7, 1, 1, 0, 10, 1}}, {{7, 1, 9, 0, .schedstat = "160 -5 9\n"}}, 100, 200, 80, UNKNOWN, 0},
+        {"more than a thread can have run", {{7, 1, 1, 0, 10, 1}},
+         {{7, 1, 9, 0, .schedstat = "9223372036854775807 50 9\n"}}, 100, 200, 80, UNKNOWN, 0},
+        {"nothing is there", {{0}}, {{0}}, 100, 200, 0, 0, 0},
     };
     /* clang-format on */
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         print_message("# row '%s'\n", rows[i].name);
-        _cleanup_(cpu_wait_look_done) struct cpu_wait_look begin = {0}, end = {0};
-        look_at(rows[i].begin, &begin);
-        look_at(rows[i].end, &end);
-        const struct cpu_wait_time time = cpu_wait_between(&begin, &end);
-        assert_int_equal(time.run_ns, rows[i].time.run_ns);
-        assert_int_equal(time.wait_ns, rows[i].time.wait_ns);
+        _cleanup_(cpu_watch_done) struct cpu_watch w = {.pid = 7};
+        watch_at(&w, rows[i].begin, 4, 100);
+        watch_at(&w, rows[i].end, 4, 200);
+        const struct cpu_count c = cpu_watch_between(&w, rows[i].from_ms * MS, rows[i].to_ms * MS);
+        assert_int_equal(c.used_ns, rows[i].used_ms * MS);
+        assert_int_equal(c.is_known, rows[i].run_ms != UNKNOWN);
+        assert_true(!c.is_known || c.run_ns == rows[i].run_ms * MS);
+        assert_true(!c.is_known || c.wait_ns == rows[i].wait_ms * MS);
     }
 }
 
@@ -105,10 +137,10 @@ TEST(made_up)
 
 static void skip_without_counts(void)
 {
-    struct cpu_wait_look look = {0};
-    cpu_wait_look("", &look);
-    const bool is_counted = look.threads.len > 0;
-    cpu_wait_look_done(&look);
+    struct cpu_watch w = {.pid = getpid()};
+    cpu_watch_look("", &w, 0);
+    const bool is_counted = w.counts.items[0].run_ns > 0;
+    cpu_watch_done(&w);
     if (!is_counted) {
         print_message("# this kernel does not say how long threads wait\n");
         skip();
@@ -126,18 +158,17 @@ static void *run_a_little(void *unused)
 TEST(threads_of_this_process)
 {
     skip_without_counts();
-    _cleanup_(cpu_wait_look_done) struct cpu_wait_look before = {0}, with = {0}, after = {0};
+    _cleanup_(cpu_watch_done) struct cpu_watch w = {.pid = getpid()};
     pthread_t thread;
-    cpu_wait_look("", &before);
+    cpu_watch_look("", &w, 0);
     assert_int_equal(pthread_create(&thread, NULL, run_a_little, NULL), 0);
-    cpu_wait_look("", &with);
+    cpu_watch_look("", &w, 1);
     assert_int_equal(pthread_join(thread, NULL), 0);
     (void)run_a_little(NULL);
-    cpu_wait_look("", &after);
-    if (with.threads.len == before.threads.len + 1) { /* it had not ended yet */
-        assert_int_equal(cpu_wait_between(&with, &after).run_ns, 0);
-    }
-    assert_true(cpu_wait_between(&before, &after).run_ns > 0);
+    cpu_watch_look("", &w, 2);
+    const struct cpu_count c = cpu_watch_between(&w, 0, 2);
+    assert_true(c.is_known && c.run_ns >= 15 * MS); /* the kernel adds up at its ticks */
+    assert_true(c.used_ns >= 30 * MS && c.run_ns <= c.used_ns + 30 * MS);
 }
 
 /* Takes the CPU that it may use, until it is killed or its parent ends. */
@@ -175,16 +206,16 @@ TEST(another_program_has_the_cpu)
         compete(fds[1]);
     }
     assert_int_equal(read(fds[0], &byte, 1), 1);
-    _cleanup_(cpu_wait_look_done) struct cpu_wait_look begin = {0}, end = {0};
-    cpu_wait_look("", &begin);
+    _cleanup_(cpu_watch_done) struct cpu_watch w = {.pid = getpid()};
+    cpu_watch_look("", &w, 0);
     const int64_t begin_ns = clock_thread_cpu_ns();
     while (clock_thread_cpu_ns() < begin_ns + 300 * MS) {
     }
-    cpu_wait_look("", &end);
+    cpu_watch_look("", &w, 1);
     assert_int_equal(kill(pid, SIGKILL), 0);
     assert_int_equal(waitpid(pid, NULL, 0), pid);
     assert_int_equal(sched_setaffinity(0, sizeof(all), &all), 0);
-    const struct cpu_wait_time time = cpu_wait_between(&begin, &end);
+    const struct cpu_count time = cpu_watch_between(&w, 0, 1);
     print_message("# ran %.1f ms, waited %.1f ms\n", (double)time.run_ns / 1e6,
                   (double)time.wait_ns / 1e6);
     assert_true(time.run_ns >= 200 * MS); /* the kernel adds up at its ticks */

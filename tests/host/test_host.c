@@ -155,7 +155,7 @@ TEST(machines)
         const struct host_throttling throttling = host_throttling(root);
         assert_int_equal(throttling.time_ns, rows[i].throttled_ns);
         assert_int_equal(throttling.periods, rows[i].throttled_periods);
-        const struct host_cpu_time cpu = host_cpu_time(root);
+        const struct host_cpu_time cpu = host_cpu_time(root, NULL);
         assert_int_equal(cpu.busy_ns, rows[i].cpu.busy_ns);
         assert_int_equal(cpu.steal_ns, rows[i].cpu.steal_ns);
         assert_int_equal(nftw(root, remove_one, 8, FTW_DEPTH | FTW_PHYS), 0);

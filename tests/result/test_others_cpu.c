@@ -250,3 +250,33 @@ TEST(trials_of_a_run)
         check_document(r, rows[i].share, rows[i].trainer_waited);
     }
 }
+
+/* The launcher counts for a server without a summary; benchworker's counts for itself. */
+TEST(who_counted)
+{
+    static const struct {
+        const char *name;
+        bool by_launcher, server_says;
+        double share; /* UNKNOWN */
+    } rows[] = {
+        {"each counted itself", false, true, 0.5},
+        {"the launcher did", true, false, 0.5},
+        {"the server's are missing", false, false, UNKNOWN},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        print_message("# row '%s'\n", rows[i].name);
+        _cleanup_(fixture_done) struct fixture f;
+        fixture_init(&f, "{grid: {pservers: [1], trainers: [1]}}",
+                     "  baseline: {kind: Point, where: {trainers: 1}}\n  repeats: {min: 3}\n", 16);
+        struct attempt_row *row = fixture_throughput(&f, 0, 0, 12.8);
+        say(row, 0, "1", 1, 0, 1);
+        say(row, 1, "0", 5, 5, 10);
+        row->replicas.items[1].summary->noise.by_launcher = rows[i].by_launcher;
+        if (!rows[i].server_says) {
+            summary_free(row->replicas.items[0].summary);
+            row->replicas.items[0].summary = NULL;
+        }
+        const double share = fixture_build(&f, RUN_SUCCEEDED)->points[0].trials[0].others_share;
+        assert_true(rows[i].share < 0 ? isnan(share) : fabs(share - rows[i].share) < 1e-9);
+    }
+}

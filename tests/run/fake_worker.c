@@ -1,6 +1,7 @@
 /* A worker that behaves as its words say, in order; stands in for benchworker in tests of lib/run.
  *   records | damaged | foreign | blame PEER | say TEXT | warn TEXT | env NAME | secret | fds |
- * arena | cpus | pid | listen | spam KIB | block | leave | exit CODE | signal N | hang
+ * arena | cpus | pid | listen | spam KIB | spin self|child | block | leave | exit CODE | signal N |
+ * hang
  * Identity comes from the environment, as for the real one. */
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -11,10 +12,12 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <jansson.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/parse.h"
 #include "base/str.h"
@@ -167,6 +170,34 @@ static void spam(int64_t kib)
     (void)fflush(stdout); /* a closed pipe would have killed us */
 }
 
+static void use_cpu(void)
+{
+    while (clock_process_cpu_ns() < 400000000) {
+    }
+}
+
+/* Never sleeps, by itself or in a child, and says how long that took and what of it it ran; then a
+ * summary of that time. */
+static void spin(bool in_child)
+{
+    const int64_t begin_ns = clock_monotonic_ns();
+    const pid_t child = in_child ? fork() : -1;
+    if (child <= 0) {
+        use_cpu();
+    }
+    if (child == 0) {
+        _exit(0);
+    }
+    (void)waitpid(child, NULL, 0); /* -1: none */
+    const int64_t took_ns = clock_monotonic_ns() - begin_ns;
+    printf("spun %lld\n", (long long)took_ns);
+    struct buf out = BUF_INIT;
+    struct record_who me = who();
+    record_write_summary(&out, &me,
+                         &(struct summary){.samples = 32, .duration_ns = took_ns, .steps = 2});
+    print(&out);
+}
+
 static volatile sig_atomic_t is_leaving;
 
 static void on_term(int signum)
@@ -231,6 +262,8 @@ int main(int argc, char **argv)
                 printf("env %s=%s\n", arg, getenv(arg) == NULL ? "(none)" : getenv(arg));
             } else if (str_eq(word, "spam")) {
                 spam(number(arg));
+            } else if (str_eq(word, "spin")) {
+                spin(str_eq(arg, "child"));
             } else if (str_eq(word, "signal")) {
                 (void)fflush(stdout);          /* the last word */
                 (void)raise((int)number(arg)); /* does not return */

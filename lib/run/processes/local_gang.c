@@ -147,14 +147,9 @@ void gang_noise_begin(struct gang_noise *n, int cpu)
 {
     n->has_begun = true;
     probe(cpu, &n->seen.before);
-    n->cpu_begin = host_cpu_time("");
 }
 
 void gang_noise_end(struct gang_noise *n, int cpu)
 {
-    const struct host_cpu_time cpu_end = host_cpu_time("");
-    const struct host_cpu_time t = host_cpu_between(&n->cpu_begin, &cpu_end);
-    n->seen.busy_ns = t.busy_ns;
-    n->seen.steal_ns = t.steal_ns;
     probe(cpu, &n->seen.after);
 }

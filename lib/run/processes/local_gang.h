@@ -17,7 +17,6 @@ struct process;
  * that trains has ended, when no member of the gang computes. */
 struct gang_noise { /* all zero: it has not begun */
     bool has_begun;
-    struct host_cpu_time cpu_begin;
     struct noise seen;
 };
 

@@ -126,6 +126,7 @@ static void process_free(struct process *p)
     log_reader_end_done(&p->end);
     environment_done(&p->environment);
     free(p->error_message);
+    free(p->cpus);
     free(p);
 }
 
@@ -324,6 +325,14 @@ static void finish(struct process *p, int status)
     replace_take(&p->message, describe_end(p));
 }
 
+bool process_is_reapable(const struct process *p)
+{
+    siginfo_t info = {0};
+    return p->is_alive &&
+           waitid(P_PID, (id_t)p->child.pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+           info.si_pid != 0;
+}
+
 bool process_reap(struct process *p)
 {
     int status = 0;
@@ -414,14 +423,6 @@ bool process_measured(const struct process *p, int64_t *ret_from_ns, int64_t *re
     return true;
 }
 
-void process_add_seen(struct process *p, const struct noise *noise, const struct metrics *metrics)
-{
-    if (noise != NULL) {
-        noise_add_seen(&p->end.summary->noise, noise);
-    }
-    metrics_merge(&p->end.summary->metrics, metrics);
-}
-
 static int64_t unix_ms_of(int64_t monotonic_ns)
 {
     return monotonic_ns == 0
@@ -457,6 +458,9 @@ void process_output(struct process *p, struct replica_output *ret)
     if (p->environment.facts == NULL) { /* without a start record: the machine, but not its CPUs */
         json_auto_t *here = host_environment("");
         (void)json_object_del(here, "cpuset"); /* it is there */
+        if (p->cpus != NULL) {
+            (void)json_object_set_new(here, "cpuset", json_string(p->cpus)); /* ASCII */
+        }
         p->environment = environment_of(here, p->node, NULL);
     }
     int64_t from_ns, to_ns;

@@ -35,6 +35,7 @@ struct process {
     struct replica_id id;
     char **argv, **envp; /* owned */
     const char *node;    /* this machine; borrowed from the launcher */
+    char *cpus;          /* that it is pinned to, "0,3"; owned; NULL: not pinned */
     struct child child;
     bool is_alive;   /* started and not reaped */
     bool is_removed; /* not observed any more */
@@ -73,6 +74,8 @@ struct process *process_new(uv_loop_t *loop, struct launcher *launcher, const st
 void process_start(struct process *p, const struct child_params *how);
 /* The same for a failure before the start. */
 void process_fail_start(struct process *p, int code, const char *message);
+/* It has ended, and process_reap() was not called since. */
+bool process_is_reapable(const struct process *p);
 /* True if it has ended since the last call; its output is complete then. Never waits. */
 bool process_reap(struct process *p);
 void process_end(struct process *p);
@@ -86,9 +89,6 @@ void process_close(struct process *p);
 /* When its measured steps were; false: it has no usable summary. */
 bool process_measured(const struct process *p, int64_t *ret_from_ns, int64_t *ret_to_ns,
                       double *ret_throughput);
-/* Puts what the launcher saw during the attempt into the process's summary, which it has. `noise`
- * NULL: it made no probes. */
-void process_add_seen(struct process *p, const struct noise *noise, const struct metrics *metrics);
 
 void process_observe(const struct process *p, struct observed_replica *ret);
 void process_output(struct process *p, struct replica_output *ret);

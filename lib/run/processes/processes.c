@@ -20,6 +20,7 @@
 #include "base/str.h"
 #include "base/texts.h"
 #include "core/replica.h"
+#include "core/summary.h"
 #include "run/processes/cpus.h"
 #include "run/processes/local_gang.h"
 #include "run/processes/process.h"
@@ -131,9 +132,12 @@ static void start_process(struct processes *l, struct process *p)
     CPU_ZERO(&cpus);
     struct cpu_range range;
     bool is_pinned = cpus_for_member(&g->spec, l->n_cpus, p->id.role, p->id.index, &range);
+    struct buf list = BUF_INIT;
     for (uint32_t i = 0; is_pinned && i < range.count; i++) {
         CPU_SET(l->cpus[range.first + i].cpu, &cpus);
+        buf_printf(&list, "%s%d", i > 0 ? "," : "", l->cpus[range.first + i].cpu);
     }
+    p->cpus = is_pinned ? buf_take(&list) : NULL;
     const uint32_t member = member_number(g->spec.replicas, p->id.role, p->id.index);
     fd_close(&g->reserved[member]); /* its process binds it */
     process_start(p, &(struct child_params){
@@ -148,6 +152,9 @@ static void start_process(struct processes *l, struct process *p)
                      });
     if (p->is_alive) {
         uv_ref((uv_handle_t *)&l->sigchld);
+    }
+    if (p->is_alive && !is_trusted && g->is_sampled) { /* benchworker counts for itself */
+        sampler_watch(l->sampler, p->child.pid, p->cpus);
     }
 }
 
@@ -278,27 +285,67 @@ static void add_telemetry(const struct processes *l, const struct local_gang *g,
     metrics_set(ret, "energy_sample_j", metrics_get(ret, "energy_j") / samples);
 }
 
-/* The first summary of one that trains carries what this launcher saw: its node stands for all, as
- * that of trainer 0 of benchworker. */
+/* How long `p` ran and waited for CPUs in its measured steps. The first one counts for those that
+ * have no summary, too. */
+static void add_counts(const struct processes *l, const struct local_gang *g, struct process *p,
+                       bool is_first)
+{
+    int64_t from_ns, to_ns;
+    double throughput;
+    if (!process_measured(p, &from_ns, &to_ns, &throughput)) {
+        return;
+    }
+    struct cpu_count sum = sampler_count(l->sampler, p->child.pid, from_ns, to_ns);
+    for (uint32_t i = 0; is_first && i < member_count(g->spec.replicas); i++) {
+        const struct process *m = g->members[i];
+        if (m == NULL || m->end.summary != NULL) {
+            continue;
+        }
+        const struct cpu_count other = sampler_count(l->sampler, m->child.pid, from_ns, to_ns);
+        sum.is_known = sum.is_known && other.is_known;
+        sum.run_ns += other.run_ns;
+        sum.wait_ns += other.wait_ns;
+        /* Pinned ones have CPUs of their own, but for the workers of a launcher (cpus.h). */
+        if (m->cpus != NULL && (p->id.role != ROLE_LAUNCHER || m->id.role == ROLE_PSERVER)) {
+            sum.cpus.busy_ns += other.cpus.busy_ns;
+            sum.cpus.steal_ns += other.cpus.steal_ns;
+        }
+    }
+    summary_add_counts(p->end.summary,
+                       &(struct noise){.busy_ns = sum.cpus.busy_ns,
+                                       .steal_ns = sum.cpus.steal_ns,
+                                       .cpu_run_ns = sum.is_known ? sum.run_ns : 0,
+                                       .cpu_wait_ns = sum.wait_ns},
+                       sum.throttling.time_ns);
+}
+
+/* The summaries carry what this launcher saw, and the first one of a replica that trains has the
+ * probes: its node stands for all, as that of trainer 0 of benchworker. */
 static void end_attempt(const struct processes *l, struct local_gang *g)
 {
     const uint32_t *sizes = g->spec.replicas;
+    const uint32_t n = member_count(sizes), from = member_number(sizes, ROLE_TRAINER, 0);
     if (g->has_ended || !has_trained(g)) {
         return;
     }
     g->has_ended = true;
-    for (uint32_t i = member_number(sizes, ROLE_TRAINER, 0); i < member_count(sizes); i++) {
-        struct process *p = g->members[i];
-        if (p != NULL && p->end.summary != NULL) {
-            struct metrics metrics = {0};
-            add_telemetry(l, g, p, &metrics);
-            if (g->noise.has_begun) {
-                gang_noise_end(&g->noise, first_cpu(l));
-            }
-            process_add_seen(p, g->noise.has_begun ? &g->noise.seen : NULL, &metrics);
-            metrics_done(&metrics);
-            return;
+    struct process *first =
+        array_find_item(g->members + from, n - from, p, p != NULL && p->end.summary != NULL);
+    if (first == NULL) {
+        return;
+    }
+    struct metrics metrics = {0};
+    add_telemetry(l, g, first, &metrics);
+    metrics_merge(&first->end.summary->metrics, &metrics);
+    metrics_done(&metrics);
+    for (uint32_t i = 0; i < n; i++) {
+        if (g->members[i] != NULL) {
+            add_counts(l, g, g->members[i], g->members[i] == first);
         }
+    }
+    if (g->noise.has_begun) {
+        gang_noise_end(&g->noise, first_cpu(l));
+        noise_add_seen(&first->end.summary->noise, &g->noise.seen);
     }
 }
 
@@ -376,11 +423,19 @@ static char *processes_take_log(struct launcher *launcher, const struct replica_
     return capture_take(&(*member_slot((struct processes *)launcher, id, &g))->capture);
 }
 
+static bool reap(struct processes *l, struct process *p)
+{
+    if (process_is_reapable(p)) {
+        sampler_watch_end(l->sampler, p->child.pid);
+    }
+    return process_reap(p);
+}
+
 static void reap_dying(struct processes *l)
 {
     for (size_t i = l->dying.len; i > 0; i--) {
         struct process *p = l->dying.items[i - 1];
-        if (process_reap(p)) {
+        if (reap(l, p)) {
             process_close(p);
             l->dying.items[i - 1] = l->dying.items[--l->dying.len];
         }
@@ -406,7 +461,7 @@ static bool reap_members(struct processes *l, bool *ret_is_alive)
     vec_each (struct local_gang *, g, &l->gangs) {
         for (uint32_t i = 0; i < member_count((*g)->spec.replicas); i++) {
             struct process *p = (*g)->members[i];
-            any = (p != NULL && process_reap(p)) || any;
+            any = (p != NULL && reap(l, p)) || any;
             is_alive = (p != NULL && p->is_alive) || is_alive;
         }
     }

@@ -9,6 +9,9 @@
 #include "host/host.h"
 
 #define UNMET_MIN_S 1 /* a shorter job may be missed between two looks */
+/* Looks at programs are apart by 1/100 of the attempt's age, and take at most 1/200 of a CPU. */
+#define LOOKS_APART 100
+#define LOOKS_COST 200
 
 struct sampler {
     uv_loop_t *loop;
@@ -22,16 +25,35 @@ struct sampler {
     struct telemetry telemetry;
     int64_t port; /* at which the workers are to meet; 0: none, or a process has listened there */
     int64_t watched_ns, looked_ns; /* since when, and the last look */
+    VEC(struct cpu_watch) programs;
+    int64_t began_ns, next_ns; /* the attempt, and the next look at programs */
 };
 
 static void free_if_unused(struct sampler *s)
 {
     if (s->is_closed && !s->is_busy) {
         telemetry_clear(&s->telemetry);
+        vec_done_each(&s->programs, cpu_watch_done);
         gpus_close(s->gpus);
         uv_mutex_destroy(&s->mutex);
         free(s);
     }
+}
+
+static void look_at_programs(struct sampler *s)
+{
+    const int64_t now_ns = clock_monotonic_ns(), begin_ns = clock_thread_cpu_ns();
+    if (now_ns < s->next_ns) {
+        return;
+    }
+    vec_each (struct cpu_watch, w, &s->programs) {
+        if (!w->has_ended) {
+            cpu_watch_look("", w, clock_monotonic_ns());
+        }
+    }
+    const int64_t cost_ns = LOOKS_COST * (clock_thread_cpu_ns() - begin_ns);
+    const int64_t apart_ns = (now_ns - s->began_ns) / LOOKS_APART;
+    s->next_ns = now_ns + (cost_ns > apart_ns ? cost_ns : apart_ns);
 }
 
 static void work(uv_work_t *work)
@@ -47,6 +69,7 @@ static void work(uv_work_t *work)
     }
     s->port = s->port != 0 && host_listens("", s->port) ? 0 : s->port;
     s->looked_ns = now_ns;
+    look_at_programs(s);
     uv_mutex_unlock(&s->mutex);
 }
 
@@ -55,7 +78,7 @@ static void on_worked(uv_work_t *work, int status)
     struct sampler *s = work->data;
     (void)status; /* it is never cancelled */
     s->is_busy = false;
-    if (s->gpus == NULL && s->port == 0) {
+    if (s->gpus == NULL && s->port == 0 && vec_all(&s->programs, it, it->has_ended)) {
         (void)uv_timer_stop(&s->timer); /* always 0 */
     }
     free_if_unused(s);
@@ -100,7 +123,9 @@ void sampler_begin(struct sampler *s)
         s->gpus = gpus_open(GPU_LIBRARY);
     }
     telemetry_clear(&s->telemetry);
-    s->port = 0;
+    vec_done_each(&s->programs, cpu_watch_done);
+    s->began_ns = clock_monotonic_ns();
+    s->next_ns = s->port = 0;
     if (s->gpus != NULL) {
         gpus_forget(s->gpus);
     }
@@ -120,6 +145,44 @@ void sampler_choose(struct sampler *s, const char *visible, const char *port)
         s->watched_ns = s->looked_ns = clock_monotonic_ns();
     }
     uv_mutex_unlock(&s->mutex);
+}
+
+void sampler_watch(struct sampler *s, int pid, const char *cpus)
+{
+    uv_mutex_lock(&s->mutex);
+    struct cpu_watch *w = vec_push(&s->programs);
+    *w = (struct cpu_watch){.pid = pid, .cpus = xstrdup_or_null(cpus)};
+    cpu_watch_look("", w, clock_monotonic_ns());
+    uv_mutex_unlock(&s->mutex);
+}
+
+static struct cpu_watch *find_program(const struct sampler *s, int pid)
+{
+    return vec_find(&s->programs, it, it->pid == pid);
+}
+
+void sampler_watch_end(struct sampler *s, int pid)
+{
+    uv_mutex_lock(&s->mutex);
+    struct cpu_watch *w = find_program(s, pid);
+    if (w != NULL && !w->has_ended) {
+        cpu_watch_look("", w, clock_monotonic_ns());
+        w->has_ended = true;
+    }
+    uv_mutex_unlock(&s->mutex);
+}
+
+struct cpu_count sampler_count(struct sampler *s, int pid, int64_t from_ns, int64_t to_ns)
+{
+    uv_mutex_lock(&s->mutex);
+    struct cpu_watch *w = find_program(s, pid);
+    if (w != NULL && !w->has_ended) {
+        cpu_watch_look("", w, clock_monotonic_ns());
+    }
+    const struct cpu_count count =
+        w == NULL ? (struct cpu_count){0} : cpu_watch_between(w, from_ns, to_ns);
+    uv_mutex_unlock(&s->mutex);
+    return count;
 }
 
 double sampler_unmet_s(struct sampler *s)

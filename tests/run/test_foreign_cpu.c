@@ -1,0 +1,80 @@
+/* How long foreign programs ran and waited for CPUs, as the local launcher counts it. */
+#include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/test.h"
+#include "launcher_fixture.h"
+
+#define ARGV(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+/* Another program that never sleeps. */
+static pid_t start_rival(void)
+{
+    const pid_t pid = fork();
+    if (pid == 0) {
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+        for (;;) {
+            __asm__ volatile("");
+        }
+    }
+    return pid;
+}
+
+/* A program that never sleeps has waited when it has not run, whatever else the machine does. What
+ * it ran it knows itself. */
+TEST(a_foreign_program_waits_for_its_cpu)
+{
+    static const struct {
+        const char *name, *how;
+        bool has_server, has_rival;
+    } rows[] = {
+        {"by itself", "self", false, false},
+        {"a child runs", "child", false, false},
+        {"another program has its CPU", "self", false, true},
+        {"another program has its child's", "child", false, true},
+        {"a server without a summary has it, which is no other program", "self", true, false},
+    };
+    cpu_set_t all, one;
+    const double ran = 0.4e9;
+    assert_int_equal(sched_getaffinity(0, sizeof(all), &all), 0);
+    CPU_ZERO(&one);
+    CPU_SET(sched_getcpu(), &one);
+    assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        _cleanup_(fixture_close) struct fixture f;
+        fixture_open(&f, 0);
+        fixture_prepare(&f, 0, rows[i].has_server, 1);
+        const struct replica_id server = fixture_id(0, ROLE_PSERVER, 0);
+        const struct replica_id trainer = fixture_id(0, ROLE_TRAINER, 0);
+        const pid_t rival = rows[i].has_rival ? start_rival() : -1;
+        _cleanup_(freep) char *program =
+            xasprintf("%s/tests/run/fake_worker", getenv("BENCHD_BUILD_DIR"));
+        if (rows[i].has_server) {
+            fixture_create(&f, &server, ARGV("sh", "-c", "while :; do :; done"), NULL);
+        }
+        fixture_create(&f, &trainer, ARGV(program, "spin", rows[i].how), NULL);
+        const double took = strtod(fixture_wait_log(&f, &trainer, "spun "), NULL);
+        fixture_wait_ended(&f, &trainer);
+        const struct summary *s = fixture_output(&f, &trainer).summary;
+        const struct noise *n = &s->noise;
+        const double waited = took - ran, server_ran = rows[i].has_server ? took - ran : 0;
+        print_message("# row '%s': took %.0f ms, ran %.0f, waited %.0f, its CPU was busy %.0f\n",
+                      rows[i].name, took / 1e6, (double)n->cpu_run_ns / 1e6,
+                      (double)n->cpu_wait_ns / 1e6, (double)n->busy_ns / 1e6);
+        assert_true(n->by_launcher);
+        assert_int_equal(s->cpu_ns, n->cpu_run_ns);
+        assert_in_range(n->cpu_run_ns, (int64_t)(0.85 * ran), (int64_t)(1.15 * ran + server_ran));
+        assert_true((double)n->cpu_wait_ns > 0.8 * waited - 0.05 * ran);
+        assert_true((double)n->cpu_wait_ns < 1.2 * (waited + server_ran) + 0.15 * ran);
+        assert_true(!rows[i].has_rival || (double)n->cpu_wait_ns > 0.2 * took);
+        assert_in_range(n->busy_ns, (int64_t)(0.85 * took), (int64_t)(1.15 * took) + 50000000);
+        if (rival > 0) {
+            assert_int_equal(kill(rival, SIGKILL), 0);
+            assert_int_equal(waitpid(rival, NULL, 0), rival);
+        }
+    }
+    assert_int_equal(sched_setaffinity(0, sizeof(all), &all), 0);
+}
