@@ -150,7 +150,7 @@ def main():
             # A profile of other models than VGG16 has no figure here.
             if interpreter(name).exists() and "vgg16-fluid-fc512" in (PROFILES / name / "profile.yaml").read_text(encoding="utf-8"):
                 for key, rate in check(name).items():
-                    print(f"{name:12} {'as it is set' if key is None else '='.join(key):24} {rate:8.2f} samples/CPU-s")
+                    print(f"{name:12} {'='.join(key) if key else 'as it is set':24} {rate:8.2f} samples/CPU-s")
         else:
             print(f"{name:12} {'installed' if folder(name).exists() else 'missing':10} {folder(name)}")
 

@@ -1,24 +1,19 @@
-/* See this_machine.h. Edge file: reads the environment, /proc and /sys, and starts programs. */
+/* See this_machine.h. Edge file: reads the environment, /proc and /sys. */
 #include "ctl/cli/this_machine.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <sched.h>
-#include <spawn.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/mem.h"
-
-extern char **environ;
-
-#define OUTPUT_MAX 65536 /* bytes that host_run() reads */
+#include "host/run_program.h"
 
 static int64_t affinity_cpus(void)
 {
@@ -119,28 +114,9 @@ int host_find_worker(char **ret, struct err *err)
                                   folder, folder, folder);
 }
 
-int host_run(char **argv, struct buf *ret)
+int host_worker_version(const char *worker, struct buf *ret)
 {
-    int fds[2];
-    if (pipe2(fds, O_CLOEXEC) < 0) {
-        return -errno;
-    }
-    posix_spawn_file_actions_t actions;
-    pid_t pid;
-    (void)posix_spawn_file_actions_init(&actions); /* fails only without memory: spawn says so */
-    (void)posix_spawn_file_actions_adddup2(&actions, fds[1], STDOUT_FILENO);
-    int r = posix_spawn(&pid, argv[0], &actions, NULL, argv, environ);
-    (void)posix_spawn_file_actions_destroy(&actions);
-    (void)close(fds[1]);
-    char chunk[512];
-    ssize_t n = 0;
-    while (r == 0 && ret->len < OUTPUT_MAX &&
-           ((n = read(fds[0], chunk, sizeof(chunk))) > 0 || (n < 0 && errno == EINTR))) {
-        buf_append(ret, chunk, n < 0 ? 0 : (size_t)n);
-    }
-    (void)close(fds[0]);
-    int status = -1;
-    while (r == 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-    }
-    return r != 0 ? -r : WIFEXITED(status) ? WEXITSTATUS(status) : 255;
+    char *const argv[] = {(char *)worker, (char *)"--version", NULL};
+    const struct run_limits limits = {.max_bytes = 65536, .timeout_ms = -1};
+    return run_program(argv, &limits, ret);
 }

@@ -15,7 +15,5 @@ char *host_find_program(const char *name);
 /* benchworker: $BENCHWORKER, else the first of: this program's folder, ../worker (build folder),
  * ../libexec/benchd, PATH. Owned. -ENOENT names the places. */
 int host_find_worker(char **ret, struct err *err);
-/* Runs a program (argv[0] is its path) to its end, with stdout into `ret`. Reads no more than
- * 64 KiB or so: the writes of one that prints without end fail. The exit status (255: killed by a
- * signal), or -errno. */
-int host_run(char **argv, struct buf *ret);
+/* The lines of `benchworker --version`, as run_program(). */
+int host_worker_version(const char *worker, struct buf *ret);

@@ -22,8 +22,7 @@ static void check_worker(struct checks *c)
         return;
     }
     _cleanup_(buf_done) struct buf out = BUF_INIT;
-    char *argv[] = {path, (char *)"--version", NULL};
-    const int r = host_run(argv, &out);
+    const int r = host_worker_version(path, &out);
     _cleanup_(freep) char *line = xstrndup(buf_cstr(&out), strcspn(buf_cstr(&out), "\n"));
     if (r != 0) {
         checks_fail(c, "worker", EXIT_LOCAL_RESOURCE,

@@ -75,10 +75,9 @@ static int read_facts(const struct loaded_run *run, struct recorded *ret, struct
 /* What this machine and its benchworker would say; owned. */
 static json_t *environment_here(const char *worker)
 {
-    char *argv[] = {(char *)worker, (char *)"--version", NULL};
     _cleanup_(buf_done) struct buf version = BUF_INIT;
     json_t *here = host_environment("");
-    (void)host_run(argv, &version); /* what it does not say is not known */
+    (void)host_worker_version(worker, &version); /* what it does not say is not known */
     char *rest = (char *)buf_cstr(&version);
     for (char *line; (line = strsep(&rest, "\n")) != NULL;) {
         char *value = line + strcspn(line, " \t:"); /* "compiler  gcc 12.2" */

@@ -38,7 +38,7 @@ double compare_adjust(const struct comparison *c, size_t offset, double whole);
 enum change compare_judge_log(const struct comparison *c, double difference, double p_adjusted,
                               double alpha, enum change none);
 
-/* The rest is in compare.c. Judges what is `shown` of the points and of the whole. */
+/* The rest is in compare.c. The verdicts of what is `shown` of the points and of the whole. */
 void compare_judge(struct comparison *c);
 /* The verdict over all points. What is known comes before what is not; a point without an answer
  * comes before the rest. A point that the candidate alone has asks nothing of the base. */

@@ -430,12 +430,17 @@ void host_raise_open_files(void)
     }
 }
 
-void host_digest(const json_t *environment, char ret[static 65])
+void host_digest_text(const char *text, size_t len, char ret[static 65])
 {
-    _cleanup_(freep) char *text = record_environment_canonical(environment);
     unsigned char digest[SHA256_DIGEST_LENGTH];
-    (void)SHA256((const unsigned char *)text, strlen(text), digest); /* returns digest */
+    (void)SHA256((const unsigned char *)text, len, digest); /* returns digest */
     for (int i = 0; i < SHA256_DIGEST_LENGTH; i++) {
         (void)snprintf(ret + 2 * i, 3, "%02x", digest[i]);
     }
+}
+
+void host_digest(const json_t *environment, char ret[static 65])
+{
+    _cleanup_(freep) char *text = record_environment_canonical(environment);
+    host_digest_text(text, strlen(text), ret);
 }

@@ -43,5 +43,7 @@ bool host_listens(const char *root, int64_t port);
 /* Raises the limit of open files to what the process may ask for: the usual one of 1,024 is fewer
  * than the peers of a large gang. */
 void host_raise_open_files(void);
+/* The SHA-256 of a text in hex. */
+void host_digest_text(const char *text, size_t len, char ret[static 65]);
 /* SHA-256 of the environment's canonical text (record_environment_canonical), in hex. */
 void host_digest(const json_t *environment, char ret[static 65]);

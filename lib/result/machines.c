@@ -26,7 +26,8 @@ static const struct {
     {"cuda", "CUDA"}, {"nccl", "NCCL"},
     {"global_batch_size", "batch of the job"}, {"instance_type", "instance type"},
     {"zone", "zone"}, {"node_labels", "node labels"},
-    {"work", "work"}, {"transport", "transport"},
+    {"work", "work"}, {"program", "program"}, {"program_folder", "folder of the program"},
+    {"transport", "transport"},
 };
 /* clang-format on */
 
@@ -95,10 +96,11 @@ static bool texts_eq(const struct texts *x, const struct texts *y)
 
 bool machines_are_same(const struct machines *a, const struct machines *b, size_t key)
 {
-    /* Both sides may say that it is unknown: two tarballs may differ. */
+    /* Both may say that it is unknown: two tarballs, or files that were not read, may differ. */
+    const char *name = machine_keys[key].key;
+    const bool is_of_program = str_eq(name, "source") || str_has_prefix(name, "program");
     return texts_eq(&a->values[key], &b->values[key]) &&
-           !vec_any(&a->values[key].list, text,
-                    str_eq(machine_keys[key].key, "source") && str_eq(*text, "unknown"));
+           !vec_any(&a->values[key].list, text, is_of_program && str_has_prefix(*text, "unknown"));
 }
 
 bool machines_eq(const struct machines *a, const struct machines *b)

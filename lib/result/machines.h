@@ -13,7 +13,7 @@
 
 /* The clock of the CPU, which may change by itself, is no key. compare has words of its own for the
  * transport. */
-#define MACHINE_KEYS_COMPARED 25
+#define MACHINE_KEYS_COMPARED 27
 enum {
     MACHINE_ACCELERATOR = 15,
     MACHINE_BATCH = 20,
@@ -34,7 +34,8 @@ char *machines_to_text(const struct machines *m);
 bool machines_add_text(struct machines *m, const char *text);
 void machines_merge(struct machines *m, const struct machines *other);
 bool machines_eq(const struct machines *a, const struct machines *b);
-/* The same values. A source that is unknown on both sides does not count as the same. */
+/* The same values. A source or program that is unknown on both sides does not count as
+ * the same. */
 bool machines_are_same(const struct machines *a, const struct machines *b, size_t key);
 /* "x and y", "unknown". Owned. */
 char *machines_join(const struct machines *m, size_t key);

@@ -63,6 +63,7 @@ EDGES = {
             "worker/kernels/*.c": "a self-check times two BLAS cores",
             "worker/*.c": "steps are timed there: it is what the program is for",
             "lib/host/probe.c": "it times loops to see how fast the machine is",
+            "lib/host/run_program.c": "a program that hangs is not waited for",
         }),
     "environment": (
         r"(?<![\w.>])(getenv|secure_getenv|setenv|unsetenv|putenv|clearenv)\s*\(",

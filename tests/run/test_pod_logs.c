@@ -54,9 +54,37 @@ TEST(a_log_that_was_read_is_stored_and_not_shown)
     write_start(&log, 0, "another's");
     answer(&w, fake_kube_open(0), 0, buf_cstr(&log));
     assert_int_equal(collect(&w, &ids[2], &output), 0);
-    assert_environment(output.environment, "{\"host\":\"mine\"}");
+    assert_environment(output.environment,
+                       "{\"host\":\"mine\",\"program\":\"unknown (image without a digest)\"}");
     assert_int_equal(output.log_len, log.len);
     assert_int_equal(w.n_records, 0); /* the live view shows what happens now */
+}
+
+#define IMAGE(id)                                                                                  \
+    "{\"phase\":\"Succeeded\",\"containerStatuses\":[{\"name\":\"main\",\"containerID\":\"c://"    \
+    "1\","                                                                                         \
+    "\"imageID\":\"" id "\",\"state\":{\"terminated\":{\"exitCode\":0}}}]}"
+
+/* A tag may mean another program tomorrow. */
+TEST(an_image_is_known_by_its_digest)
+{
+    static const struct {
+        const char *status, *facts;
+    } rows[] = {
+        {IMAGE("r@sha256:1"), "{\"host\":\"mine\",\"image_id\":\"r@sha256:1\"}"},
+        {IMAGE("r:latest"), "{\"host\":\"mine\",\"image_id\":\"r:latest\","
+                            "\"program\":\"unknown (image without a digest)\"}"},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        _cleanup_(world_close) struct world w;
+        world_open_pods(&w);
+        notify(&w, KUBE_CHANGE_UPDATED, w.pods[2], rows[i].status);
+        struct replica_output output;
+        _cleanup_(buf_done) struct buf log = BUF_INIT;
+        write_start(&log, 1, "mine");
+        read_log(&w, &ids[2], buf_cstr(&log), &output);
+        assert_environment(output.environment, rows[i].facts);
+    }
 }
 
 #define SIMULATED                                                                                  \

@@ -531,6 +531,17 @@ static int pods_observe(struct launcher *launcher, struct observed_replica **ret
     return 0;
 }
 
+/* What an image holds is known by its digest alone; of benchworker also by its source. */
+static void add_identity(const struct pod_member *m, json_t *facts)
+{
+    const char *image = m->state.image_id;
+    if (facts != NULL && !m->state.is_simulated && json_object_get(facts, "source") == NULL &&
+        (image == NULL || strstr(image, "sha256:") == NULL)) {
+        (void)json_object_set_new(facts, "program",
+                                  json_string("unknown (image without a digest)"));
+    }
+}
+
 static int pods_collect(struct launcher *launcher, const struct replica_id *id,
                         struct replica_output *ret, struct err *err)
 {
@@ -548,6 +559,7 @@ static int pods_collect(struct launcher *launcher, const struct replica_id *id,
     pod_logs_explain(m);
     environment_done(&m->collected);
     m->collected = environment_of(m->environment, m->state.node, m->state.image_id);
+    add_identity(m, m->collected.facts);
     pod_nodes_add(l, m, &m->collected.facts);
     summary_free(m->collected_summary);
     m->collected_summary = summary_copy(summary_of(m));

@@ -31,13 +31,21 @@ static void note_step(struct process *p, const struct record_step *step)
     }
 }
 
+/* `said` is what the program says of its environment, or of it the machine. */
+static void set_environment(struct process *p, const json_t *said)
+{
+    json_auto_t *all = json_copy((json_t *)said);
+    (void)json_object_update_missing(all, p->identity); /* NULL adds nothing */
+    environment_done(&p->environment);
+    p->environment = environment_of(all, p->node, NULL);
+}
+
 static void keep_record(struct process *p, const struct record *record)
 {
     p->has_record = true;
     switch (record->type) {
     case RECORD_START:
-        environment_done(&p->environment);
-        p->environment = environment_of(record->start.environment, p->node, NULL);
+        set_environment(p, record->start.environment);
         break;
     case RECORD_SUMMARY:
         summary_free(p->end.summary);
@@ -127,6 +135,7 @@ static void process_free(struct process *p)
     environment_done(&p->environment);
     free(p->error_message);
     free(p->cpus);
+    json_decref(p->identity);
     free(p);
 }
 
@@ -461,7 +470,7 @@ void process_output(struct process *p, struct replica_output *ret)
         if (p->cpus != NULL) {
             (void)json_object_set_new(here, "cpuset", json_string(p->cpus)); /* ASCII */
         }
-        p->environment = environment_of(here, p->node, NULL);
+        set_environment(p, here);
     }
     int64_t from_ns, to_ns;
     double throughput;

@@ -35,6 +35,7 @@ struct process {
     struct replica_id id;
     char **argv, **envp; /* owned */
     const char *node;    /* this machine; borrowed from the launcher */
+    json_t *identity;    /* facts about its program (host/identity.h); owned; NULL: benchworker */
     char *cpus;          /* that it is pinned to, "0,3"; owned; NULL: not pinned */
     struct child child;
     bool is_alive;   /* started and not reaped */

@@ -21,6 +21,7 @@
 #include "base/texts.h"
 #include "core/replica.h"
 #include "core/summary.h"
+#include "host/identity.h"
 #include "run/processes/cpus.h"
 #include "run/processes/local_gang.h"
 #include "run/processes/process.h"
@@ -105,9 +106,37 @@ static int first_cpu(const struct processes *l)
     return l->n_cpus > 0 ? l->cpus[0].cpu : -1;
 }
 
+static bool is_one_command(char *const *a, char *const *b)
+{
+    while (*a != NULL && *b != NULL && str_eq(*a, *b)) {
+        a++;
+        b++;
+    }
+    return *a == *b; /* both have ended */
+}
+
+/* The members of a gang mostly have one command, of which the files are read once. */
+static json_t *identity_in(const struct local_gang *g, const char *path, char *const *argv)
+{
+    const struct process *like =
+        array_find_item(g->members, member_count(g->spec.replicas), m,
+                        m != NULL && m->identity != NULL && is_one_command(m->argv, argv));
+    return like != NULL ? json_incref(like->identity) : identity_of(path, argv);
+}
+
 static void start_process(struct processes *l, struct process *p)
 {
     struct local_gang *g = find_gang(l, &p->id.attempt);
+    bool is_trusted = str_eq(p->argv[0], "benchworker");
+    _cleanup_(freep) char *path = NULL;
+    struct err err;
+    int r = child_find_program(is_trusted ? l->benchworker : p->argv[0],
+                               child_env_get(p->envp, "PATH"), &path, &err);
+    if (r < 0) {
+        process_fail_start(p, -r, err.msg);
+        return;
+    }
+    p->identity = is_trusted ? NULL : identity_in(g, path, p->argv);
     if (g->spec.is_probed && !g->noise.has_begun) {
         gang_noise_begin(&g->noise, first_cpu(l));
     }
@@ -119,15 +148,6 @@ static void start_process(struct processes *l, struct process *p)
     const bool meets = sizes[ROLE_TRAINER] + sizes[ROLE_WORKER] > 1 && g->links == NULL;
     sampler_choose(l->sampler, child_env_get(p->envp, "CUDA_VISIBLE_DEVICES"),
                    meets ? child_env_get(p->envp, "MASTER_PORT") : NULL);
-    bool is_trusted = str_eq(p->argv[0], "benchworker");
-    _cleanup_(freep) char *path = NULL;
-    struct err err;
-    int r = child_find_program(is_trusted ? l->benchworker : p->argv[0],
-                               child_env_get(p->envp, "PATH"), &path, &err);
-    if (r < 0) {
-        process_fail_start(p, -r, err.msg);
-        return;
-    }
     cpu_set_t cpus;
     CPU_ZERO(&cpus);
     struct cpu_range range;
