@@ -15,12 +15,12 @@
 
 #define BATCH_MAX (INT64_C(1) << 40)
 #define ASSUMED                                                                                    \
-    "the terms of the law go on as the sizes of this run show them; network, software and "        \
-    "parallelism stay as they were; without --batch a job keeps its batch if all sizes have the "  \
-    "same, else each worker has as many samples as with the most workers"
+    "the law goes on as these sizes show it; network, software and parallelism stay; without "     \
+    "--batch a batch that all sizes share stays, too, else that of each worker"
 
 struct predictions {
     const struct result *result;
+    struct layout layout;
     VEC(struct forecast) list; /* by curve: of its largest size by the others, then of each N */
 };
 
@@ -58,26 +58,12 @@ static enum exit_code predict(const struct cli *cli, struct predictions *ret)
     return code;
 }
 
-/* "NAME, "; nothing where one curve is all. */
-static void put_name(const struct predictions *p, const struct forecast *f, const char *tail,
-                     struct buf *out)
-{
-    const struct curves *curves = &p->result->curves;
-    const struct point_words words = {.spec = p->result->def->spec,
-                                      .names = {curves->names.items, curves->names.len, 0},
-                                      .systems = true};
-    if (curves->list.len > 1) {
-        words_put_point(&words, f->curve->points.items[0]->point, "", out);
-        buf_puts(out, tail);
-    }
-}
-
 static void put_row(struct table *t, const struct predictions *p, const struct forecast *f)
 {
     const struct figure *x = &f->throughput;
     const double measured = f->measured == NULL ? NAN : f->measured->throughput.estimate.value;
     _cleanup_(buf_done) struct buf name = BUF_INIT;
-    put_name(p, f, "", &name);
+    prose_curve_put(&p->layout, f->curve, "", &name);
     if (name.len > 0) {
         table_text(t, "CURVE", "%s", buf_cstr(&name));
     }
@@ -94,7 +80,7 @@ static void put_row(struct table *t, const struct predictions *p, const struct f
 static void put_reason(struct sheet *s, const struct predictions *p, const struct forecast *f)
 {
     struct buf text = BUF_INIT;
-    put_name(p, f, ", ", &text);
+    prose_curve_put(&p->layout, f->curve, ", ", &text);
     buf_printf(&text, "%.0f workers: not predicted, since %s.", f->n, f->why);
     sheet_put_line(s, &sheet_paragraph, &text);
 }
@@ -104,7 +90,7 @@ static void put_law(struct sheet *s, const struct predictions *p, const struct f
 {
     struct buf text = BUF_INIT;
     buf_puts(&text, "Law: ");
-    put_name(p, f, ": ", &text);
+    prose_curve_put(&p->layout, f->curve, ": ", &text);
     prose_law_put(f->curve, &text);
     buf_puts(&text, ". ");
     prose_residuals_put(f->curve, &text);
@@ -166,9 +152,11 @@ static enum exit_code run(struct cli *cli)
                          "'%s' has no two numbers of workers with a throughput and all else equal",
                          loaded.row.name);
     }
+    layout_init(&p.layout, p.result);
     code = predict(cli, &p);
     code = code == EXIT_OK ? show_sheet(cli, sheet_predictions, &p) : code;
     vec_done_each(&p.list, forecast_done);
+    layout_done(&p.layout);
     return code;
 }
 

@@ -14,6 +14,7 @@ static const struct curve_term no_term = {.share = NAN, .seconds = {NAN, NAN, NA
 static void put_row(struct sheet *s, const struct result *r, const struct point *first,
                     const char *state, const struct curve_term *term)
 {
+    _cleanup_(buf_done) struct buf interval = BUF_INIT;
     struct table *t = row_people(s);
     if (t == NULL) {
         const struct words_names names = {r->curves.names.items, r->curves.names.len, 0};
@@ -26,11 +27,8 @@ static void put_row(struct sheet *s, const struct result *r, const struct point 
     row_text(s, "OF", "of", term->of);
     row_percent(s, "SHARE", "share", term->share, false);
     row_number(s, "MS", "seconds", term->seconds.value, MS_PER_S);
-    if (t != NULL) {
-        _cleanup_(buf_done) struct buf interval = BUF_INIT;
-        number_format_range(MS_PER_S * term->seconds.low, MS_PER_S * term->seconds.high, &interval);
-        table_known(t, "95% INTERVAL", !isnan(term->seconds.low), "%s", buf_cstr(&interval));
-    }
+    number_format_range(MS_PER_S * term->seconds.low, MS_PER_S * term->seconds.high, &interval);
+    table_known(t, "95% INTERVAL", !isnan(term->seconds.low), "%s", buf_cstr(&interval));
     row_number(s, NULL, "low", term->seconds.low, 1);
     row_number(s, NULL, "high", term->seconds.high, 1);
     row_end(s);

@@ -21,6 +21,9 @@ void prose_verdict_put(struct sheet *s, const struct layout *l);
  * loses most, and by what. With `is_full` all curves have a line, which says why a law is missing
  * even for two numbers of trainers; else the last line counts the other curves. */
 void prose_scaling_add(struct texts *lines, const struct layout *l, bool is_full);
+/* "pservers 2" and the tail: what distinguishes this curve; nothing if it is the only one. */
+void prose_curve_put(const struct layout *l, const struct curve *c, const char *tail,
+                     struct buf *out);
 /* "a step of N workers takes 640.2 ms + 21.41 ms log2 N; ...", of a law that is fitted. */
 void prose_law_put(const struct curve *c, struct buf *out);
 /* "Steps as measured, compared with the law: 1 worker -0.2%, ..." */

@@ -21,16 +21,17 @@ static const char *word_of(const struct curve *c)
     return point_size_word(c->points.items[0]->point);
 }
 
-/* "pservers 2, ": what distinguishes this curve; nothing if it is the only one. */
-static void put_name(const struct layout *l, const struct curve *c, struct buf *out)
+void prose_curve_put(const struct layout *l, const struct curve *c, const char *tail,
+                     struct buf *out)
 {
+    const size_t begin = out->len;
     const struct point_words words = {
         .spec = l->result->def->spec,
         .names = {l->result->curves.names.items, l->result->curves.names.len, 0},
         .systems = l->words.systems,
     };
     words_put_point(&words, c->points.items[0]->point, "", out);
-    buf_puts(out, out->len == 0 ? "" : ", ");
+    buf_puts(out, out->len == begin ? "" : tail);
 }
 
 /* Sentences of a line are joined by "; ". */
@@ -218,7 +219,7 @@ void prose_scaling_add(struct texts *lines, const struct layout *l, bool is_full
     size_t n = 0;
     vec_each (const struct curve, c, &l->result->curves.list) {
         _cleanup_(buf_done) struct buf name = BUF_INIT, text = BUF_INIT;
-        put_name(l, c, &name);
+        prose_curve_put(l, c, ", ", &name);
         put_verdict(l, c, &text);
         if (!is_of_copies(l, c) && !prose_doubts_job(curve_widest(c))) {
             put_law(c, is_full, &text);

@@ -136,15 +136,12 @@ static void fit(struct curve *c)
 
 struct curve_term curve_term(const struct curve *c, enum scaling_term term)
 {
-    static const char *const names[2][SCALING_TERMS][2] = {
-        {{"Computation", "B / N"}, {"Constant", "1"}, {"Logarithm", "log2 N"}, {"Linear", "N"}},
-        {{"Computation", "B / N, 1"},
-         {"Ring", "1 - 1/N"},
-         {"Logarithm", "log2 N"},
-         {"Linear", "N"}},
-    };
+    static const char *const names[][2] = {{"Computation", "B / N"},    {"Constant", "1"},
+                                           {"Logarithm", "log2 N"},     {"Linear", "N"},
+                                           {"Computation", "B / N, 1"}, {"Ring", "1 - 1/N"}};
     const struct scaling_size *s = &c->law.largest;
-    const char *const *name = names[c->law.is_weak][term];
+    const bool is_other = c->law.is_weak && term <= SCALING_CONSTANT;
+    const char *const *name = names[term + (is_other ? SCALING_TERMS : 0)];
     struct curve_term t = {name[0], name[1], NAN, NO_RANGE};
     if (c->law.state != SCALING_FEW_SIZES) {
         const struct scaling_range part = scaling_part(&c->law, term, s->n, s->batch);

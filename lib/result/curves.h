@@ -53,7 +53,7 @@ struct forecast {
 };
 
 /* A batch of NaN: that of the job if it was the same at all sizes, else each worker has as many
- * samples as with the most workers that were measured. `without`: a point that does not count, which
+ * samples as with the most workers that were measured. `without`: a point that does not count, and
  * becomes `measured`; NULL: none. */
 struct forecast forecast_make(const struct curve *c, double n, double batch,
                               const struct point_result *without);
