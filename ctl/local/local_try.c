@@ -48,7 +48,7 @@ struct trial {
 };
 
 struct lesson { /* of one system */
-    const struct local_try *try;
+    struct local_try *try;
     struct trial one, several;
     struct try_rule rule; /* for the file; empty: the file's own is left */
     bool is_own;          /* the file has a rule that reads figures, and that somebody wrote */
@@ -306,7 +306,7 @@ static enum exit_code try_point(struct lesson *l, struct trial *t)
 static enum exit_code write_file(const struct lesson *l, struct buf *said)
 {
     _cleanup_(buf_done) struct buf text = BUF_INIT, rule = BUF_INIT;
-    const struct definition_file *file = &l->try->file;
+    struct definition_file *file = &l->try->file;
     unsigned line = 0;
     try_rule_put(&l->rule, &rule);
     if (rule.len == 0) {
@@ -324,6 +324,9 @@ static enum exit_code write_file(const struct lesson *l, struct buf *said)
                              strerror(-r));
         }
         buf_printf(said, "wrote %s:%u: log: %s\n", file->path, line, buf_cstr(&rule));
+        file->len = text.len; /* the next system's rule is written into this */
+        free(file->text);
+        file->text = buf_take(&text);
     }
     buf_printf(said, "next: benchctl run %s --local\n", file->path);
     return cli_print(said);

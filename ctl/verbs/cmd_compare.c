@@ -265,16 +265,41 @@ static enum exit_code conclude(const struct cli *cli, const struct gate_input *i
     return code == EXIT_OK ? codes[g.verdict] : code;
 }
 
+/* A run; or two commands, both sides in the run that measures them here. */
+static enum exit_code check_gate_words(const struct cli *cli, const struct wanted *w)
+{
+    const bool is_ab = args_has(&cli->args, "ab");
+    if (cli->args.n_words != (is_ab ? 2 : 1)) {
+        return cli_error(EXIT_USAGE, "gate RUN, or gate --ab \"python3 a.py\" \"python3 b.py\"",
+                         is_ab ? "--ab needs two commands, each in quotes (got %zu)"
+                               : "gate takes one run (got %zu words)",
+                         cli->args.n_words);
+    }
+    if (is_ab && (w->axis != NULL || w->base != NULL || w->is_strict)) {
+        return cli_error(EXIT_USAGE, "remove --axis, --base and --strict",
+                         "--ab makes the run and its base");
+    }
+    return EXIT_OK;
+}
+
 static enum exit_code run_gate(struct cli *cli)
 {
     struct wanted w;
     _cleanup_(backend_freep) struct backend *b = NULL;
     _cleanup_(input_done) struct gate_input in = {0};
     enum exit_code code = take_wanted(cli, &w);
+    const char *name = cli->args.words[0];
+    code = code == EXIT_OK ? check_gate_words(cli, &w) : code;
+    if (code == EXIT_OK && args_has(&cli->args, "ab")) {
+        code = gate_measure_ab(cli);
+        cli->is_local = cli->store == NULL;
+        w.axis = "system";
+        name = "latest";
+    }
     w.margin.ratio = w.margin.is_default ? GATE_MARGIN_RATIO : w.margin.ratio;
     code = code == EXIT_OK ? backend_open(cli, &b) : code;
     if (code == EXIT_OK) {
-        code = b->ops->load_figures(b, cli->args.words[0], NULL, &in.runs[1]);
+        code = b->ops->load_figures(b, name, NULL, &in.runs[1]);
     }
     code = code == EXIT_OK ? loaded_run_check(cli, &in.runs[1]) : code;
     code = code == EXIT_OK ? check_thresholds(&w, in.runs[1].result) : code;
@@ -283,6 +308,10 @@ static enum exit_code run_gate(struct cli *cli)
 }
 
 static const struct arg_opt gate_opts[] = {
+    {"ab", 0, NULL, "Run two commands here, interleaved in one run, and compare these"},
+    {"repeats", 0, "N", "With --ab: trials of each command; default: 5"},
+    {"warmup", 0, "N", "With --ab: steps per trial before the measured ones; default: 2"},
+    {"name", 0, "TEXT", "With --ab: name of the benchmark; default: ab"},
     {"base", 0, "RUN", "Compare with this run; \"none\" checks thresholds only"},
     {"axis", 0, "NAME", "Compare the two values of NAME inside the run: a sweep name, or system"},
     {"margin", 0, "RATIO", "Refuse unless it is shown to be less than RATIO slower; default: 5%"},
@@ -292,9 +321,10 @@ static const struct arg_opt gate_opts[] = {
 
 const struct verb verb_gate = {
     .name = "gate",
-    .args = "RUN [option...]",
+    .args = "RUN | --ab BASE CANDIDATE [option...]",
     .summary = "Fail CI if a run is slower, incomplete, or cannot be judged",
-    .examples = "  benchctl gate 7k3fq --axis build --margin 2%\n"
+    .examples = "  benchctl gate --ab \"python3 base/train.py\" \"python3 head/train.py\"\n"
+                "  benchctl gate 7k3fq --axis build --margin 2%\n"
                 "  benchctl gate 7k3fq -o junit > gate.xml\n"
                 "  benchctl gate 7k3fq --base 5hd2p -o markdown\n"
                 "  benchctl gate 7k3fq --base none\n",
@@ -309,6 +339,9 @@ const struct verb verb_gate = {
         "  6   shown to be slower than the base; of a given --margin, by more than that\n"
         "  15  neither is shown: no base, too few trials, a machine that is too noisy (then\n"
         "      it prints what this machine can show), a point that is missing\n"
+        "--ab is the way that works from the first night: it finds the figures in the\n"
+        "outputs as benchctl try --write does, runs both commands N times in turn, which\n"
+        "takes 2 N times as long as one of them, stores the run and compares both.\n"
         "With --axis the base is in the run itself. Without --axis and --base, the base\n"
         "is the newest level of earlier runs of the benchmark in the same place: three\n"
         "or more of one definition, machine and build, as fast as each other, and not\n"
@@ -316,6 +349,6 @@ const struct verb verb_gate = {
     VERB_OPTS(gate_opts),
     .formats = "text|markdown|junit|json",
     .min_words = 1,
-    .max_words = 1,
+    .max_words = 2,
     .run = run_gate,
 };

@@ -241,7 +241,7 @@ struct tested {
 };
 
 /* Uses the values that are known. If the candidate's own is unknown, all is. Where its trials vary
- * more than those of the base's runs, as on a machine that was busy during that time, so does its mean. */
+ * more than those of the base's runs, as on a machine that was busy then, so does its mean. */
 static struct paired test(const struct tested *t, int kind)
 {
     const struct contrast *candidate = &t->candidate.of[kind];

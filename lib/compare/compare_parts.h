@@ -38,7 +38,7 @@ double compare_adjust(const struct comparison *c, size_t offset, double whole);
 enum change compare_judge_log(const struct comparison *c, double difference, double p_adjusted,
                               double alpha, enum change none);
 
-/* The rest is in compare.c. The verdicts of what is `shown` of the points and of the whole. */
+/* The rest is in compare.c. Evaluates what is `shown` of the points and of the whole. */
 void compare_judge(struct comparison *c);
 /* The verdict over all points. What is known comes before what is not; a point without an answer
  * comes before the rest. A point that the candidate alone has asks nothing of the base. */
@@ -59,7 +59,7 @@ double compare_mean_log(const struct result *of, const struct result *r, const u
  * as fast. Fills ret (n + 1), the oldest first; returns their number. */
 size_t compare_level_of(const struct result *base, const struct result *const *runs, size_t n,
                         const struct result **ret);
-/* Is a run slower than those of a level, so that it is not one of them? */
+/* Is a run slower than those of a level, so that it has another? */
 bool compare_leaves_level(const struct result *const *level, size_t n, const struct result *run);
 /* Fills n_base_runs, `busy`, and what is `shown` of each point and of the whole. */
 void compare_history_test(struct comparison *c, const struct result *const *history, size_t n);

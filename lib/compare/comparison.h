@@ -54,7 +54,7 @@ extern const char *const margin_verdict_names[];
 
 struct compare_margin {
     double ratio; /* the loss that may not be exceeded; 0: not asked */
-    /* It is the default: any loss that is shown and reaches the threshold is Slower. Of a named
+    /* It was not asked for: any loss that is shown and reaches the threshold is Slower. Of a named
      * margin a loss is Slower where it is shown to exceed the margin. */
     bool is_default;
 };

@@ -57,11 +57,11 @@ class Examples(cli.CliCase):
         steps = self.document("github-actions.yaml")["jobs"]["gate"]["steps"]
         self.assertEqual([step["with"]["path"] for step in steps[:2]], ["base", "head"])
         scripts = [step["run"] for step in steps if "run" in step]
-        self.assertEqual(len(scripts), 2)
+        self.assertEqual(len(scripts), 1)
         self.judge(scripts)
         summary = (self.folder / "summary.md").read_text(encoding="utf-8")
-        self.assertIn("## Passed: gate-", summary)
-        self.assertIn("## Refused: gate-", summary)
+        self.assertIn("## Passed: ab-", summary)
+        self.assertIn("## Refused: ab-", summary)
 
     def test_gitlab(self):
         job = self.document("gitlab-ci.yaml")["benchmark"]

@@ -166,6 +166,23 @@ class Gate(cli.CliCase):
         few = self.measure(repeats=2, extra={"repeats": {"min": 2, "order": "Interleaved"}}, env={"FAKE_FACTOR": "1=2"})
         self.gate(few, "--axis", "pservers", "--margin", "2%", code=15)
 
+    def test_two_commands_in_one_run(self):
+        """What a user types from the first night on: neither a definition nor a log rule."""
+        for side in ("base", "head"):
+            (self.folder / side).mkdir()
+            (self.folder / side / "train.py").write_text(
+                "import sys, time\nfor step in range(24):\n    time.sleep(0.001)\n"
+                "    print(f'step {step}: {1000 / float(sys.argv[1]) + step % 3} samples/s', flush=True)\n", encoding="utf-8")
+        for factor, code, outcome in (("1", 0, "Passed"), ("1.1", 6, "Failed")):
+            suite = self.junit("--ab", "python3 base/train.py 1", f"python3 head/train.py {factor}", "--repeats", "4", code=code)
+            self.assertEqual(suite.get("name"), "ab")
+            self.assertEqual(len(suite.findall("testcase/failure")), 0 if code == 0 else 2)
+        text = self.words("latest", "--axis", "system", code=6)  # the run is stored
+        self.assertIn("SLOWER system=candidate compared with system=base: slower; allowed is 5%; of 1 point 1 Slower by 9.", text)
+        self.gate("--ab", "python3 base/train.py 1", "exit 1", code=1)
+        for args in (("--ab", "true"), ("a", "b"), ("--ab", "a", "b", "--axis", "system")):
+            self.gate(*args, code=2)
+
     def test_wrong_options(self):
         a = self.measure(repeats=1)
         for args, text in (((a, "--axis", "pservers", "--base", a), "--base cannot be used with --axis"),
