@@ -339,9 +339,8 @@ static struct run_def *make_def(const char *sweep)
         _cleanup_(buf_done) struct buf why = BUF_INIT;
         diags_format(&diags, "the definition", buf_cstr(&text), &why);
         (void)fputs(buf_cstr(&why), stderr);
-        exit(1);
     }
-    return def;
+    return def; /* NULL: it is said why */
 }
 
 /* A line is a comment, the name of a kind, or the ten throughputs of a run. */
@@ -351,16 +350,19 @@ static int bench_file(char *text, struct run_def *def, size_t replays)
     int missed = 0;
     char *rest = text, *line;
     while ((line = strsep(&rest, "\n")) != NULL) {
-        char *end = line;
+        const bool is_run = line[0] >= '0' && line[0] <= '9';
         struct recorded_run run;
         size_t n = 0;
-        for (double x = strtod(line, &end); end != line && n < 2 * TRIALS; x = strtod(line, &end)) {
-            run.x[n / TRIALS][n % TRIALS] = x;
-            line = end;
-            n++;
+        for (char *x; is_run && n < 2 * TRIALS && (x = strsep(&line, " ")) != NULL; n++) {
+            if (parse_f64(x, &run.x[n / TRIALS][n % TRIALS]) < 0) {
+                break;
+            }
         }
         if (n == 2 * TRIALS) {
             *vec_push(&of.runs) = run;
+        } else if (is_run) {
+            (void)fprintf(stderr, "a run of the file lacks its ten throughputs\n");
+            missed++;
         } else if (line[0] != '#' && line[0] != '\0') {
             missed += of.runs.len == 0 ? 0 : bench(&of, def, replays);
             of.runs.len = 0;
@@ -392,6 +394,9 @@ int main(int argc, char **argv)
         {"made up: 2 points, 1% a run and 1% a trial", 0.01, 0.01, 4, {0}},
         {"made up: 2 points, 3% a run and 10% a trial", 0.03, 0.1, 4, {0}},
     };
+    if (pair == NULL || pairs == NULL) {
+        return 1;
+    }
     (void)printf("%lld replays of each row\n", (long long)replays);
     buf_putc(&text, '\0');
     int missed = bench_file(text.data, pair, (size_t)replays);
