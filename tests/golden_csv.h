@@ -24,7 +24,8 @@ static inline void golden_check_csv(const char *name, const char *actual_text, d
                           (parse_f64(expected, &x) == 0 && parse_f64(actual, &y) == 0 &&
                            fabs(x - y) <= relative * fabs(x));
         if (!same || a[la] != b[lb]) {
-            fail_msg("%s: expected '%s', got '%s'", name, expected, actual);
+            fail_msg("%s (BENCHD_GOLDEN_UPDATE=1 rewrites it): expected '%s', got '%s'", name,
+                     expected, actual);
         }
         a += la + (a[la] != '\0');
         b += lb + (b[lb] != '\0');

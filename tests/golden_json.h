@@ -63,5 +63,6 @@ static inline void golden_check_json(const char *name, json_t *actual)
     if (expected == NULL) {
         fail_msg("%s:%d: %s", name, why.line, why.text);
     }
-    golden_same_json("$", expected, actual);
+    _cleanup_(freep) char *path = xasprintf("%s (BENCHD_GOLDEN_UPDATE=1 rewrites it): $", name);
+    golden_same_json(path, expected, actual);
 }

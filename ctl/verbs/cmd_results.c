@@ -9,7 +9,7 @@
 /* A row of what; the first is the default. */
 static const struct by {
     const char *word;
-    void (*build)(struct sheet *s, const struct result *r); /* NULL: show_lines */
+    void (*build)(struct sheet *s, const struct result *r); /* NULL: sheet_lines */
 } bys[] = {{"point", sheet_points}, {"node", sheet_nodes},   {"replica", sheet_replicas},
            {"curve", sheet_curves}, {"phase", sheet_phases}, {"line", NULL}};
 

@@ -255,7 +255,7 @@ static void put_row(struct sheet *s, const struct pivot *p, size_t i)
 
 void sheet_pivot(struct sheet *s, const struct pivot *p)
 {
-    if (s->form == SHEET_CSV) {
+    if (row_people(s) == NULL) {
         for (size_t i = 0; i < n_cells(p); i++) {
             put_row(s, p, i);
         }

@@ -181,7 +181,7 @@ static void put_people(struct sheet *s, const struct result *r)
 
 void sheet_points(struct sheet *s, const struct result *r)
 {
-    if (s->form == SHEET_CSV) {
+    if (row_people(s) == NULL) {
         points_put_all(s, r);
     } else {
         put_people(s, r);

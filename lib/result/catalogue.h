@@ -16,10 +16,10 @@
 enum figure_needs { NEEDS_NOTHING, NEEDS_GOAL, NEEDS_TIME };
 /* Where it is shown without being asked for. */
 enum figure_place {
-    PLACE_ASKED, /* nowhere: --cells shows it */
-    PLACE_TABLE, /* in each table of points */
-    PLACE_ROOM,  /* there without its interval, if there is room */
-    PLACE_MORE, /* in the table of more figures, if a point has 1% or more and not its efficiency */
+    PLACE_ASKED,    /* nowhere: --cells shows it */
+    PLACE_TABLE,    /* in each table of points */
+    PLACE_ROOM,     /* there without its interval, if there is room */
+    PLACE_MORE,     /* in the table of more figures, if 0.01 or more and not its efficiency */
     PLACE_ACCURACY, /* in the table of times to an accuracy */
 };
 

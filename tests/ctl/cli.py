@@ -31,7 +31,8 @@ def figures():
 
 def metric_limits(figure):
     """{name of a metric of the figure: the part of the figure that it has}; none if /metrics has none."""
-    match = re.fullmatch(r"(benchd_point_\w+?)(_samples_per_second|_ratio|_seconds|_bytes)", figure["metric"])
+    units = re.findall(r'^    \{"\S+", "(\w+)", .*\},$', (ROOT / "lib" / "result" / "catalogue.c").read_text(encoding="utf-8"), re.M)
+    match = re.fullmatch(rf"(benchd_point_\w+?)(_(?:{'|'.join(units)}))", figure["metric"])
     limits = {"": "value"} | ({"_low": "low", "_high": "high"} if figure["interval"] == "yes" else {})
     return {} if match is None else {match[1] + limit + match[2]: part for limit, part in limits.items()}
 

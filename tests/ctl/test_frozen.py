@@ -68,7 +68,7 @@ class Frozen(cli.CliCase):
                 found = "".join(self.show(args, one, code) for one in formats)
                 if os.environ.get("BENCHD_GOLDEN_UPDATE"):
                     path.write_text(found, encoding="utf-8")
-                self.assertEqual(path.read_text(encoding="utf-8"), found)
+                self.assertEqual(path.read_text(encoding="utf-8"), found, "BENCHD_GOLDEN_UPDATE=1 writes it again")
 
     def show(self, args, form, code):
         out = without_news(steady(self.ctl(*args, "-o", form, "--store", "sqlite:results.db", code=code).stdout), form)
