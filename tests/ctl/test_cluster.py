@@ -229,7 +229,7 @@ class Running(RunCase):
         self.play(self.document)
         self.assertEqual(self.ctl("run", "vgg16-systems", "--set", "trainers=20", "--set", "pservers=20", "-q").stderr, "")
         spec = self.created()[0]["spec"]["definition"]
-        self.assertIn("MASTER_ADDR", [v["name"] for v in spec["systems"][1]["rendezvous"]])
+        self.assertIn("MASTER_ADDR", [v["name"] for system in spec["systems"][1:] for v in system["rendezvous"]])
         self.assertEqual({"replicas", "template"}, {key for role in spec["roles"].values() for key in role})
         self.assertEqual({"points": [{"pservers": 20, "trainers": 20, "batch_size": 128}]}, spec["sweep"])
         self.ctl("run", "vgg16-systems", "--set", "trainers=2", "--set", "pservers=1", "--set", "batch_size=4", "--set", "cpu=600m", "-q")

@@ -306,7 +306,7 @@ class Import(cli.CliCase):
         names = ["--name", "both", "--system", "sh", "--exchange", "AllReduce"]
         old = self.load(*names, *words, rules="torch-ddp", batch="32").stdout.split()[0]
         new = json.loads(self.ctl("run", "x.json", "--local", "--store", self.store, "-o", "json").stdout)["run"]
-        said = re.sub(r"\s+", " ", self.of_run("compare", old, new, code=15))
+        said = re.sub(r"\s+", " ", self.of_run("compare", old, new))
         self.assertIn("figures read from old logs -> measured", said)
         self.assertIn(f"run/{old} was read from old logs", said)
         self.assertNotIn(f"run/{new} was read", said)

@@ -235,7 +235,7 @@ class Init(cli.CliCase):
             (["-f", "/nowhere", "--", "x"], "the manifest of -f says what runs"),
             (["-f", "/nowhere"], "/nowhere: No such file or directory"),
             (["--profile", "torchru", "--", "x"], "did you mean 'torchrun'?"),
-            (["--profile", "zzzzzzzz", "--", "x"], "fix: allowed: benchworker, jax, "),
+            (["--profile", "zzzzzzzz", "--", "x"], "fix: allowed: benchworker, fluid, jax, "),
             (["--profile", "benchworker", "--", "x"], "brings its own program"),
             (["--profile", "lone", "--", "x"], "does not support exchange AllReduce"),
             (["--name", "X_", "--", "x"], "error: metadata.name: "),

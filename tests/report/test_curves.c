@@ -106,7 +106,10 @@ TEST(the_peak_of_strong_scaling)
     _cleanup_(layout_done) struct layout l;
     _cleanup_(texts_done) struct texts lines = {0};
     fixture_init(
-        &f, "{zip: {pservers: [1, 1, 1, 1], trainers: [1, 2, 4, 8], batch_size: [64, 32, 16, 8]}}",
+        &f,
+        "{points: [{pservers: 1, trainers: 1, batch_size: 64}, {pservers: 1, trainers: 2, "
+        "batch_size: 32}, {pservers: 1, trainers: 4, batch_size: 16}, {pservers: 1, trainers: 8, "
+        "batch_size: 8}]}",
         "  baseline: {kind: Point, where: {trainers: 1}}\n  repeats: {min: 3}\n", 64);
     for (uint32_t p = 0; p < 4; p++) {
         for (uint32_t t = 0; t < 3; t++) {

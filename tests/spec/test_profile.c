@@ -318,6 +318,6 @@ TEST(shipped_profiles_are_good)
         struct spec_overrides overrides = {
             .local = local, .profiles = &profiles, .read_template = shipped_template_read};
         _cleanup_(spec_freep) struct spec *spec = definition_load(text, &overrides);
-        assert_int_equal(spec->systems.len, 4);
+        assert_int_equal(spec->systems.len, 5);
     }
 }
