@@ -26,6 +26,7 @@ static void make_history(struct attempt_history *history, const struct test_run 
 
 TEST(rows_decide_trials)
 {
+    /* clang-format off */
     static const struct {
         const char *name;
         struct attempt_row rows[3];
@@ -39,51 +40,17 @@ TEST(rows_decide_trials)
         {"void alone decides nothing", {{{0, 0, 0}, ATTEMPT_VOID}}, 1, false, 0, 1, 0, 0, 0},
         {"a success", {{{0, 0, 0}, ATTEMPT_SUCCEEDED}}, 1, true, 0, 1, 0, 1, 0},
         {"a success after void, in any order",
-         {{{0, 0, 1}, ATTEMPT_SUCCEEDED}, {{0, 0, 0}, ATTEMPT_VOID}},
-         2,
-         true,
-         1,
-         2,
-         1,
-         1,
-         0},
+         {{{0, 0, 1}, ATTEMPT_SUCCEEDED}, {{0, 0, 0}, ATTEMPT_VOID}}, 2, true, 1, 2, 1, 1, 0},
         {"the lowest of two that decide",
-         {{{0, 0, 2}, ATTEMPT_SUCCEEDED}, {{0, 0, 1}, ATTEMPT_FAILED}},
-         2,
-         true,
-         1,
-         2,
-         2,
-         1,
-         1},
+         {{{0, 0, 2}, ATTEMPT_SUCCEEDED}, {{0, 0, 1}, ATTEMPT_FAILED}}, 2, true, 1, 2, 2, 1, 1},
         {"the same, seen first",
-         {{{0, 0, 1}, ATTEMPT_FAILED}, {{0, 0, 2}, ATTEMPT_SUCCEEDED}},
-         2,
-         true,
-         1,
-         2,
-         2,
-         1,
-         1},
+         {{{0, 0, 1}, ATTEMPT_FAILED}, {{0, 0, 2}, ATTEMPT_SUCCEEDED}}, 2, true, 1, 2, 2, 1, 1},
         {"without metrics counts as failed",
-         {{{0, 0, 0}, ATTEMPT_METRICS_UNAVAILABLE}},
-         1,
-         true,
-         0,
-         1,
-         0,
-         1,
-         1},
+         {{{0, 0, 0}, ATTEMPT_METRICS_UNAVAILABLE}}, 1, true, 0, 1, 0, 1, 1},
         {"rows of other points and trials are ignored",
-         {{{1, 0, 0}, ATTEMPT_FAILED}, {{0, 2, 0}, ATTEMPT_FAILED}},
-         2,
-         false,
-         0,
-         0,
-         -1,
-         0,
-         0},
+         {{{1, 0, 0}, ATTEMPT_FAILED}, {{0, 2, 0}, ATTEMPT_FAILED}}, 2, false, 0, 0, -1, 0, 0},
     };
+    /* clang-format on */
     struct test_run run;
     make_run(&run);
     for (size_t i = 0; i < N_ROWS(cases); i++) {
@@ -152,6 +119,7 @@ TEST(replicas_become_gangs)
 /* A list of ten thousand is not copied when it is in order, whatever it is otherwise. */
 TEST(replicas_in_order_are_borrowed)
 {
+    /* clang-format off */
     static const struct {
         const char *name;
         struct observed_replica replicas[2];
@@ -159,22 +127,15 @@ TEST(replicas_in_order_are_borrowed)
         size_t n_unknown;
     } cases[] = {
         {"in order",
-         {{.id = {{0, 1, 0}, ROLE_PSERVER, 0}}, {.id = {{0, 1, 0}, ROLE_TRAINER, 1}}},
-         true,
-         0},
+         {{.id = {{0, 1, 0}, ROLE_PSERVER, 0}}, {.id = {{0, 1, 0}, ROLE_TRAINER, 1}}}, true, 0},
         {"twice the same",
-         {{.id = {{0, 1, 0}, ROLE_PSERVER, 0}}, {.id = {{0, 1, 0}, ROLE_PSERVER, 0}}},
-         true,
-         0},
+         {{.id = {{0, 1, 0}, ROLE_PSERVER, 0}}, {.id = {{0, 1, 0}, ROLE_PSERVER, 0}}}, true, 0},
         {"in no order",
-         {{.id = {{0, 1, 0}, ROLE_TRAINER, 1}}, {.id = {{0, 1, 0}, ROLE_PSERVER, 0}}},
-         false,
-         0},
+         {{.id = {{0, 1, 0}, ROLE_TRAINER, 1}}, {.id = {{0, 1, 0}, ROLE_PSERVER, 0}}}, false, 0},
         {"in order, one unknown",
-         {{.id = {{0, 1, 0}, ROLE_PSERVER, 0}}, {.id = {{0, 1, 0}, ROLE_TRAINER, 2}}},
-         false,
-         1},
+         {{.id = {{0, 1, 0}, ROLE_PSERVER, 0}}, {.id = {{0, 1, 0}, ROLE_TRAINER, 2}}}, false, 1},
     };
+    /* clang-format on */
     struct test_run run;
     make_run(&run);
     _cleanup_(attempt_history_done) struct attempt_history history;
@@ -196,6 +157,7 @@ TEST(replicas_in_order_are_borrowed)
  * order the rows come in. */
 TEST(failed_points_are_given_up)
 {
+    /* clang-format off */
     static const struct {
         const char *name;
         struct attempt_row rows[3];
@@ -208,30 +170,16 @@ TEST(failed_points_are_given_up)
         {"a failure", {{{0, 0, 0}, ATTEMPT_FAILED}}, 1, true, 2, 3},
         {"without metrics", {{{0, 1, 0}, ATTEMPT_METRICS_UNAVAILABLE}}, 1, true, 2, 3},
         {"a success before it",
-         {{{0, 0, 0}, ATTEMPT_SUCCEEDED}, {{0, 1, 0}, ATTEMPT_FAILED}},
-         2,
-         false,
-         0,
-         2},
+         {{{0, 0, 0}, ATTEMPT_SUCCEEDED}, {{0, 1, 0}, ATTEMPT_FAILED}}, 2, false, 0, 2},
         {"a success after it, seen later",
-         {{{0, 0, 0}, ATTEMPT_FAILED}, {{0, 1, 0}, ATTEMPT_SUCCEEDED}},
-         2,
-         false,
-         0,
-         2},
+         {{{0, 0, 0}, ATTEMPT_FAILED}, {{0, 1, 0}, ATTEMPT_SUCCEEDED}}, 2, false, 0, 2},
         {"the lower attempt decides, seen later",
-         {{{0, 0, 1}, ATTEMPT_FAILED}, {{0, 0, 0}, ATTEMPT_SUCCEEDED}},
-         2,
-         false,
-         0,
-         1},
+         {{{0, 0, 1}, ATTEMPT_FAILED}, {{0, 0, 0}, ATTEMPT_SUCCEEDED}}, 2, false, 0, 1},
         {"all have failed",
-         {{{0, 0, 0}, ATTEMPT_FAILED}, {{0, 1, 0}, ATTEMPT_FAILED}, {{0, 2, 0}, ATTEMPT_FAILED}},
-         3,
-         true,
-         0,
-         3},
+         {{{0, 0, 0}, ATTEMPT_FAILED}, {{0, 1, 0}, ATTEMPT_FAILED}, {{0, 2, 0}, ATTEMPT_FAILED}}, 3,
+         true, 0, 3},
     };
+    /* clang-format on */
     struct test_run run;
     make_run(&run);
     test_run_set_repeats(&run, 3);

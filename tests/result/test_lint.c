@@ -347,10 +347,7 @@ TEST(a_machine_that_was_not_itself)
          false, false,
          "trial 2 of point 3: clock 12% below the run's median in the probe before it" ONE},
         {"a clock that was fast after, and another trial",
-         {{3, 2, 1, 1.2, 1, 1, 0}, {1, 0, 1, 0.93, 1, 1, 0}},
-         3,
-         false,
-         false,
+         {{3, 2, 1, 1.2, 1, 1, 0}, {1, 0, 1, 0.93, 1, 1, 0}}, 3, false, false,
          "trial 2 of point 3: clock 20% above the run's median in the probe after it; also noisy: "
          "trial 0 of point 1" TWO},
         {"memory", {{0, 1, 1, 1, 1, 0.5, 0}, {1, 0, 1, 1, 1, 1, 0}}, 3, false, false,
@@ -358,10 +355,7 @@ TEST(a_machine_that_was_not_itself)
         {"no copy at all", {{0, 1, 1, 1, 0, 1, 0}, {1, 0, 1, 1, 1, 1, 0}}, 3, false, false,
          "trial 1 of point 0: the machine was too busy for one copy in the probe before it" ONE},
         {"steal",
-         {{0, 1, 1, 1, 1, 1, 0.07}, {1, 0, 1, 1, 1, 1, 0.03}},
-         3,
-         false,
-         false,
+         {{0, 1, 1, 1, 1, 1, 0.07}, {1, 0, 1, 1, 1, 1, 0.03}}, 3, false, false,
          "trial 1 of point 0: the hypervisor took 7% of the time in which its CPUs had work; "
          "also noisy: trial 0 of point 1" TWO},
         {"a slow node is no noise", {{0, 1, 1, 1, 1, 1, 0}, {1, 0, 1, 1, 1, 1, 0}}, 3, true, false,

@@ -49,6 +49,7 @@ TEST(phases_of_a_point)
  * run before. */
 TEST(points_that_stop_early)
 {
+    /* clang-format off */
     static const struct {
         const char *name;
         double x[6]; /* of the trials; 0: it failed */
@@ -58,27 +59,16 @@ TEST(points_that_stop_early)
     } rows[] = {
         {"enough", {100, 100.5, 101}, 3, 3, 3, true, false, INTERVAL_TWO_STAGE_LOG},
         {"five are needed", {98, 100, 102, 101, 99}, 5, 5, 3, true, false, INTERVAL_TWO_STAGE_LOG},
-        {"cut short, with those that the definition asks for",
-         {98, 100, 102},
-         3,
-         5,
-         3,
-         true,
-         false,
+        {"cut short, with those that the definition asks for", {98, 100, 102}, 3, 5, 3, true, false,
          INTERVAL_TWO_STAGE_LOG},
         {"cut short before", {98, 100}, 2, 10, 3, false, false, INTERVAL_NONE},
-        {"a failed one is made up for",
-         {98, 0, 100, 102, 101, 99},
-         6,
-         6,
-         3,
-         false,
-         false,
+        {"a failed one is made up for", {98, 0, 100, 102, 101, 99}, 6, 6, 3, false, false,
          INTERVAL_TWO_STAGE_LOG},
         {"nothing", {0}, 0, 10, 3, false, false, INTERVAL_NONE},
         {"all failed", {0, 0}, 2, 10, 3, false, true, INTERVAL_NONE},
         {"one is a success", {0, 98, 0, 0}, 4, 10, 3, false, false, INTERVAL_NONE},
     };
+    /* clang-format on */
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         print_message("# row '%s'\n", rows[i].name);
         _cleanup_(fixture_done) struct fixture f;

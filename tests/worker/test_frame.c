@@ -31,6 +31,7 @@ static uint32_t crc_by_bits(uint32_t crc, const uint8_t *data, size_t n)
 
 TEST(crc)
 {
+    /* clang-format off */
     static const struct {
         uint8_t bytes[48];
         size_t n;
@@ -42,27 +43,15 @@ TEST(crc)
         {{0}, 32, 0x8a9136aa},
         {{255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255,
           255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255},
-         32,
-         0x62a8ab43},
+         32, 0x62a8ab43},
         {{0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15,
-          16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31},
-         32,
-         0x46dd794e},
+          16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31}, 32, 0x46dd794e},
         {{31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18, 17, 16,
-          15, 14, 13, 12, 11, 10, 9,  8,  7,  6,  5,  4,  3,  2,  1,  0},
-         32,
-         0x113fdb5c},
-        {{[0] = 0x01,
-          [1] = 0xc0,
-          [16] = 0x14,
-          [22] = 0x04,
-          [27] = 0x14,
-          [31] = 0x18,
-          [32] = 0x28,
-          [40] = 0x02},
-         48,
-         0xd9963a56},
+          15, 14, 13, 12, 11, 10, 9,  8,  7,  6,  5,  4,  3,  2,  1,  0}, 32, 0x113fdb5c},
+        {{[0] = 0x01, [1] = 0xc0, [16] = 0x14, [22] = 0x04, [27] = 0x14, [31] = 0x18, [32] = 0x28,
+          [40] = 0x02}, 48, 0xd9963a56},
     };
+    /* clang-format on */
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         assert_int_equal(crc32c(0, rows[i].bytes, rows[i].n), rows[i].crc);
     }
@@ -174,6 +163,7 @@ struct lie {
 
 TEST(lies)
 {
+    /* clang-format off */
     static const struct lie rows[] = {
         {"honest", {0}, false, false, -1, NULL},
         {"signed with another key", {0}, true, false, -1, "MAC of the header is wrong"},
@@ -186,11 +176,7 @@ TEST(lies)
         {"another attempt", {.from = {.attempt = 3}}, false, false, -1, "another sender"},
         {"another run", {.from = {.run = 3}}, false, false, -1, "another sender (trainer/1)"},
         {"another role", {.from = {.role = ROLE_WORKER}}, false, false, -1, "(worker/1)"},
-        {"an index too large",
-         {.from = {.index = FRAME_MAX_INDEX + 1}},
-         false,
-         false,
-         -1,
+        {"an index too large", {.from = {.index = FRAME_MAX_INDEX + 1}}, false, false, -1,
          "invalid sender: role 1, index 65536"},
         {"a role too large", {.from = {.role = ROLE_COUNT}}, false, false, -1, "invalid sender"},
         {"replayed", {.sequence = 5}, false, false, -1, "frame 5 arrived, expected frame 0"},
@@ -198,22 +184,15 @@ TEST(lies)
         {"huge", {.payload_len = UINT32_MAX}, false, false, -1, "allowed are 0 to"},
         {"type 0", {.type = 255}, false, false, -1, "type 255 (?) is not expected"},
         {"handshake again", {.type = FRAME_HELLO}, false, false, -1, "after the handshake"},
-        {"ABORT without a cause",
-         {.type = FRAME_ABORT, .payload_len = 11},
-         false,
-         false,
-         -1,
+        {"ABORT without a cause", {.type = FRAME_ABORT, .payload_len = 11}, false, false, -1,
          "allowed are 12 to"},
         {"an ABORT of numbers", {.type = FRAME_ABORT}, false, false, -1, "wrong dtype 1"},
-        {"an ABORT of bf16",
-         {.type = FRAME_ABORT, .dtype = FRAME_DTYPE_BF16},
-         false,
-         false,
-         -1,
+        {"an ABORT of bf16", {.type = FRAME_ABORT, .dtype = FRAME_DTYPE_BF16}, false, false, -1,
          "wrong dtype 2"},
         {"dtype", {.dtype = 7}, false, false, -1, "dtype 7"},
         {"heartbeat with a payload", {.type = FRAME_HEARTBEAT}, false, false, -1, "allowed are 0"},
     };
+    /* clang-format on */
     struct auth_key key = golden_key("trainer_key");
     struct frame_id from = golden_id(ROLE_TRAINER, 1);
     for (size_t i = 0; i < N_ROWS(rows); i++) {
