@@ -48,6 +48,15 @@ typedef void (*test_fn)(void);
 
 void test_add(const char *name, test_fn run);
 
+/* Writes a file, and makes the folders that it is in. */
+__attribute__((format(printf, 2, 3))) void test_write_file(const char *text, const char *fmt, ...);
+
+/* Removes a folder with all that is in it; 0, or -1. */
+int test_remove_folder(const char *path);
+
+/* Fails unless `actual` is that close, as a share of `expected`. */
+void assert_near(const char *what, double expected, double actual, double relative);
+
 /* Runs the test `only`, or all if it is NULL; returns what main() does. A program that needs more
  * than that has a main() of its own around it. */
 int test_run_all(const char *only);

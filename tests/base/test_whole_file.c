@@ -32,6 +32,5 @@ TEST(it_has_the_mode_of_any_new_file)
     assert_string_equal(buf_cstr(&read_back), "all of it");
     assert_int_equal(unlink(taken), 0);
     assert_int_equal(file_replace("/no/such/folder/file", &text), -ENOENT);
-    assert_int_equal(unlink(path), 0);
-    assert_int_equal(rmdir(folder), 0);
+    assert_int_equal(test_remove_folder(folder), 0);
 }

@@ -13,13 +13,6 @@ static enum change mirrored(enum change change)
                                      : change;
 }
 
-static void near(const char *what, double expected, double actual)
-{
-    if (!(fabs(actual - expected) <= 1e-9 * fabs(expected))) {
-        fail_msg("%s: expected %.15g, got %.15g", what, expected, actual);
-    }
-}
-
 /* Exchanging base and candidate turns ratios over and verdicts round; p-values stay. */
 TEST(exchanging_mirrors)
 {
@@ -37,17 +30,18 @@ TEST(exchanging_mirrors)
         struct comparison *c = compare_alone(&a, &b), *d = compare_alone(&b, &a);
         for (size_t p = 0; p < 4; p++) {
             const struct compared_point *k = &c->points.items[p], *l = &d->points.items[p];
-            near("ratio", 1 / k->ratio.estimate.value, l->ratio.estimate.value);
+            assert_near("ratio", 1 / k->ratio.estimate.value, l->ratio.estimate.value, 1e-9);
             assert_int_equal(k->ratio.estimate.has_interval, l->ratio.estimate.has_interval);
             if (k->ratio.estimate.has_interval) {
-                near("low", 1 / k->ratio.estimate.high, l->ratio.estimate.low);
-                near("high", 1 / k->ratio.estimate.low, l->ratio.estimate.high);
+                assert_near("low", 1 / k->ratio.estimate.high, l->ratio.estimate.low, 1e-9);
+                assert_near("high", 1 / k->ratio.estimate.low, l->ratio.estimate.high, 1e-9);
             }
             assert_true(k->welch_p_adjusted == l->welch_p_adjusted);
             assert_int_equal(mirrored(k->change), l->change);
             flagged += k->change == CHANGE_SPREAD_UNKNOWN;
         }
-        near("geomean", 1 / c->geomean_ratio.estimate.value, d->geomean_ratio.estimate.value);
+        assert_near("geomean", 1 / c->geomean_ratio.estimate.value, d->geomean_ratio.estimate.value,
+                    1e-9);
         comparison_free(c);
         comparison_free(d);
     }
@@ -110,14 +104,15 @@ TEST(figures_by_hand)
     const double ratios[] = {1.25, 1, 0.5, 1};
     for (size_t p = 0; p < 4; p++) {
         const struct figure *ratio = &c->points.items[p].ratio;
-        near("ratio", ratios[p], ratio->estimate.value);
+        assert_near("ratio", ratios[p], ratio->estimate.value, 1e-9);
         assert_false(ratio->estimate.has_interval);
         assert_string_equal(ratio->unit, "ratio");
         assert_string_equal(ratio->scope, "job");
     }
-    near("geomean of ratios", pow(1.25 * 0.5, 0.25), c->geomean_ratio.estimate.value);
-    near("their quotient", c->geomean_candidate.estimate.value / c->geomean_base.estimate.value,
-         c->geomean_ratio.estimate.value);
+    assert_near("geomean of ratios", pow(1.25 * 0.5, 0.25), c->geomean_ratio.estimate.value, 1e-9);
+    assert_near("their quotient",
+                c->geomean_candidate.estimate.value / c->geomean_base.estimate.value,
+                c->geomean_ratio.estimate.value, 1e-9);
     assert_string_equal(c->geomean_base.unit, "samples/s");
     assert_int_equal(c->n_measured, 4);
     comparison_free(c);

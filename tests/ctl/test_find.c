@@ -1,6 +1,5 @@
 /* Where definitions are looked for: places of the test's own, in a folder of its own. */
 #include <errno.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "tests/test.h"
@@ -8,39 +7,23 @@
 
 static char folder[] = "/tmp/test_find-XXXXXX";
 
-static void write_file(const char *name, const char *text)
-{
-    _cleanup_(freep) char *path = xasprintf("%s/%s", folder, name);
-    FILE *f = fopen(path, "w");
-    assert_non_null(f);
-    assert_true(fputs(text, f) >= 0);
-    assert_int_equal(fclose(f), 0);
-}
-
 static int setup(void)
 {
-    if (mkdtemp(folder) == NULL || chdir(folder) < 0 || mkdir("one", 0700) < 0 ||
-        mkdir("two", 0700) < 0) {
+    if (mkdtemp(folder) == NULL || chdir(folder) < 0) {
         return -1;
     }
-    write_file("one/both.yml", "one");
-    write_file("one/ends.yaml", "yaml");
-    write_file("one/ends.json", "json");
-    write_file("two/both.yaml", "two");
-    write_file("two/second.json", "two");
-    write_file("here", "here");
+    test_write_file("one", "one/both.yml");
+    test_write_file("yaml", "one/ends.yaml");
+    test_write_file("json", "one/ends.json");
+    test_write_file("two", "two/both.yaml");
+    test_write_file("two", "two/second.json");
+    test_write_file("here", "here");
     return 0;
 }
 
 static int teardown(void)
 {
-    static const char *const files[] = {"one/both.yml",  "one/ends.yaml",   "one/ends.json",
-                                        "two/both.yaml", "two/second.json", "here"};
-    int r = 0;
-    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
-        r |= unlink(files[i]);
-    }
-    return r | rmdir("one") | rmdir("two") | chdir("/") | rmdir(folder);
+    return chdir("/") | test_remove_folder(folder);
 }
 
 static void set_path(const char *more)

@@ -149,13 +149,6 @@ static void pair_done(struct pair *p)
     buf_done(&p->said);
 }
 
-static void assert_near(double got, double wanted, const char *what)
-{
-    if (!(fabs(got / wanted - 1) < 0.02)) {
-        fail_msg("%s: %g instead of %g", what, got, wanted);
-    }
-}
-
 /* ---- the scope ---- */
 
 TEST(the_scope_is_that_of_the_words_or_of_the_pace)
@@ -181,8 +174,8 @@ TEST(the_scope_is_that_of_the_words_or_of_the_pace)
             assert_string_equal(is_known ? scope : "?", rows[i].scope);
             if (is_known && !(batch_size == 0 && strstr(rows[i].line, "ms/step") != NULL)) {
                 const double true_rate = 32 / (STEP_NS / 1e9 * 1.01);
-                assert_near(p.seen[0].rate, true_rate, rows[i].line);
-                assert_near(p.seen[1].rate, 2 * true_rate, rows[i].line);
+                assert_near(rows[i].line, true_rate, p.seen[0].rate, 0.02);
+                assert_near(rows[i].line, 2 * true_rate, p.seen[1].rate, 0.02);
             }
             if (!is_known) {
                 assert_non_null(strstr(buf_cstr(&p.said),
@@ -230,7 +223,7 @@ TEST(a_global_batch_of_a_job_says_what_to_write)
             _cleanup_(pair_done) struct pair other = {.program = program, .batch_size = n};
             assert_true(pair_learn(&other, logs[i]));
             assert_true(other.seen[1].has_figure);
-            assert_near(other.seen[1].rate, 32 / (STEP_NS / 2e9 * 1.01), "a batch of all");
+            assert_near("a batch of all", 32 / (STEP_NS / 2e9 * 1.01), other.seen[1].rate, 0.02);
         }
     }
 }
@@ -347,7 +340,7 @@ TEST(a_mean_is_waited_for_until_its_pace_agrees)
         try_read(&seen);
         assert_int_equal(seen.has_figure, logs[i] != NULL);
         if (seen.has_figure) {
-            assert_near(seen.rate, 32 / 0.04, "a later epoch");
+            assert_near("a later epoch", 32 / 0.04, seen.rate, 0.02);
         }
     }
 }
@@ -389,7 +382,7 @@ TEST(a_single_numbered_line_is_a_summary)
     (void)print(&seen, 0, "100/100 50.00it/s\n", 1000);
     try_read(&seen);
     assert_true(seen.has_figure);
-    assert_near(seen.rate, 50 * 32, "the whole run");
+    assert_near("the whole run", 50 * 32, seen.rate, 0.02);
     try_learn_warmup(&seen, &rule, &said);
     assert_string_equal(buf_cstr(&said),
                         "warm-up: it is in the figure: the line is of the whole run\n");

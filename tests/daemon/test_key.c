@@ -15,19 +15,6 @@ static int make_dir(void)
     return mkdtemp(dir) == NULL ? -1 : 0;
 }
 
-static void remove_file(const char *name)
-{
-    _cleanup_(freep) char *path = xasprintf("%s/%s", dir, name);
-    (void)unlink(path);
-}
-
-static int remove_dir(void)
-{
-    remove_file("key");
-    remove_file("lock");
-    return rmdir(dir);
-}
-
 TEST(a_key_is_made_once)
 {
     _cleanup_(freep) char *path = xasprintf("%s/key", dir);
@@ -180,5 +167,5 @@ int main(void)
 {
     int failed = make_dir();
     failed |= test_run_all(NULL);
-    return failed | remove_dir();
+    return failed | test_remove_folder(dir);
 }

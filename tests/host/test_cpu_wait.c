@@ -1,12 +1,6 @@
-/* How long threads ran and waited: made-up processes, and this one beside a
- * program that takes its CPU. */
-#include <ftw.h>
+/* How long threads ran and waited: of made-up processes, and of this one.
+ * tests/run/test_foreign_cpu.c has programs that take a CPU from each other. */
 #include <pthread.h>
-#include <sched.h>
-#include <signal.h>
-#include <sys/prctl.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "tests/test.h"
@@ -15,12 +9,6 @@
 
 #define MS INT64_C(1000000)
 #define UNKNOWN (-1) /* in rows */
-
-static int remove_one(const char *path, const struct stat *st, int flag, struct FTW *ftw)
-{
-    (void)st, (void)flag, (void)ftw;
-    return remove(path);
-}
 
 /* ---- made-up programs ---- */
 
@@ -32,25 +20,6 @@ struct made_up {
     const char *schedstat; /* its text; NULL: by the numbers */
 };
 
-static void put_file(const char *root, const char *text, const char *fmt, ...)
-{
-    va_list rest;
-    char path[512];
-    int n = snprintf(path, sizeof(path), "%s/", root);
-    va_start(rest, fmt);
-    (void)vsnprintf(path + n, sizeof(path) - (size_t)n, fmt, rest);
-    va_end(rest);
-    for (char *slash = path + n; (slash = strchr(slash, '/')) != NULL; slash++) {
-        *slash = '\0';
-        (void)mkdir(path, 0700); /* it may be there */
-        *slash = '/';
-    }
-    FILE *f = fopen(path, "w");
-    assert_non_null(f);
-    assert_true(fputs(text, f) >= 0);
-    assert_int_equal(fclose(f), 0);
-}
-
 static void watch_at(struct cpu_watch *w, const struct made_up *all, size_t n, int64_t t_ms)
 {
     char root[] = "/tmp/benchd-watch-XXXXXX", text[256];
@@ -61,11 +30,11 @@ static void watch_at(struct cpu_watch *w, const struct made_up *all, size_t n, i
         (void)snprintf(text, sizeof(text), "%d (a) b 1) S 1 1 1 0 -1 4 1 2 3 4 %d %d %d %d 20 0\n",
                        p->pid, p->own - p->own / 2, p->own / 2, p->waited_for, 0);
         if (p->thread_of == 0) {
-            put_file(root, text, "proc/%d/stat", p->pid);
+            test_write_file(text, "%s/proc/%d/stat", root, p->pid);
         }
         (void)snprintf(text, sizeof(text), "%d000000 %d000000 1\n", p->run_ms, p->wait_ms);
-        put_file(root, p->schedstat == NULL ? text : p->schedstat, "proc/%d/task/%d/schedstat", of,
-                 p->pid);
+        test_write_file(p->schedstat == NULL ? text : p->schedstat, "%s/proc/%d/task/%d/schedstat",
+                        root, of, p->pid);
         text[0] = '\0';
         for (size_t j = 0; j < n; j++) {
             const size_t len = strlen(text);
@@ -73,10 +42,10 @@ static void watch_at(struct cpu_watch *w, const struct made_up *all, size_t n, i
                 (void)snprintf(text + len, sizeof(text) - len, "%d ", all[j].pid);
             }
         }
-        put_file(root, text, "proc/%d/task/%d/children", of, p->pid);
+        test_write_file(text, "%s/proc/%d/task/%d/children", root, of, p->pid);
     }
     cpu_watch_look(root, w, t_ms * MS);
-    assert_int_equal(nftw(root, remove_one, 8, FTW_DEPTH | FTW_PHYS), 0);
+    assert_int_equal(test_remove_folder(root), 0);
 }
 
 /* Two looks, at 100 and at 200 ms. */
@@ -169,57 +138,4 @@ TEST(threads_of_this_process)
     const struct cpu_count c = cpu_watch_between(&w, 0, 2);
     assert_true(c.is_known && c.run_ns >= 15 * MS); /* the kernel adds up at its ticks */
     assert_true(c.used_ns >= 30 * MS && c.run_ns <= c.used_ns + 30 * MS);
-}
-
-/* Takes the CPU that it may use, until it is killed or its parent ends. */
-static _Noreturn void compete(int ready_fd)
-{
-    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (write(ready_fd, "", 1) != 1) {
-        _exit(1);
-    }
-    for (;;) {
-        __asm__ volatile("");
-    }
-}
-
-/* Two that never sleep share one CPU, so each waits while the other runs, however
- * loaded the machine is. */
-TEST(another_program_has_the_cpu)
-{
-    skip_without_counts();
-    cpu_set_t all, one;
-    assert_int_equal(sched_getaffinity(0, sizeof(all), &all), 0);
-    CPU_ZERO(&one);
-    for (int cpu = 0; cpu < CPU_SETSIZE && CPU_COUNT(&one) == 0; cpu++) {
-        if (CPU_ISSET(cpu, &all)) {
-            CPU_SET(cpu, &one);
-        }
-    }
-    assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
-    int fds[2];
-    char byte;
-    assert_int_equal(pipe(fds), 0);
-    const pid_t pid = fork(); /* it may use the same one CPU */
-    assert_true(pid >= 0);
-    if (pid == 0) {
-        compete(fds[1]);
-    }
-    assert_int_equal(read(fds[0], &byte, 1), 1);
-    _cleanup_(cpu_watch_done) struct cpu_watch w = {.pid = getpid()};
-    cpu_watch_look("", &w, 0);
-    const int64_t begin_ns = clock_thread_cpu_ns();
-    while (clock_thread_cpu_ns() < begin_ns + 300 * MS) {
-    }
-    cpu_watch_look("", &w, 1);
-    assert_int_equal(kill(pid, SIGKILL), 0);
-    assert_int_equal(waitpid(pid, NULL, 0), pid);
-    assert_int_equal(sched_setaffinity(0, sizeof(all), &all), 0);
-    const struct cpu_count time = cpu_watch_between(&w, 0, 1);
-    print_message("# ran %.1f ms, waited %.1f ms\n", (double)time.run_ns / 1e6,
-                  (double)time.wait_ns / 1e6);
-    assert_true(time.run_ns >= 200 * MS); /* the kernel adds up at its ticks */
-    assert_true(time.wait_ns >= 30 * MS);
-    (void)close(fds[0]);
-    (void)close(fds[1]);
 }

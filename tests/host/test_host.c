@@ -1,7 +1,6 @@
 /* The environment of made-up machines: cgroup v2 and v1, in and out of
  * containers, and none at all. */
 #include <errno.h>
-#include <ftw.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -111,34 +110,13 @@ static const struct machine rows[] = {
 };
 /* clang-format on */
 
-static void put_file(const char *root, const char *path, const char *text)
-{
-    char full[512];
-    (void)snprintf(full, sizeof(full), "%s%s", root, path);
-    for (char *p = full + strlen(root) + 1; (p = strchr(p, '/')) != NULL; p++) {
-        *p = '\0';
-        assert_true(mkdir(full, 0700) == 0 || errno == EEXIST);
-        *p = '/';
-    }
-    FILE *f = fopen(full, "w");
-    assert_non_null(f);
-    assert_true(fputs(text, f) >= 0);
-    assert_int_equal(fclose(f), 0);
-}
-
-static int remove_one(const char *path, const struct stat *st, int flag, struct FTW *ftw)
-{
-    (void)st, (void)flag, (void)ftw;
-    return remove(path);
-}
-
 TEST(machines)
 {
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         char root[] = "/tmp/benchd-host-XXXXXX";
         assert_non_null(mkdtemp(root));
         for (size_t k = 0; k < MAX_FILES && rows[i].files[k].path != NULL; k++) {
-            put_file(root, rows[i].files[k].path, rows[i].files[k].text);
+            test_write_file(rows[i].files[k].text, "%s%s", root, rows[i].files[k].path);
         }
         _cleanup_(json_decrefp) json_t *got = host_environment(root);
         _cleanup_(json_decrefp) json_t *want = json_loads(rows[i].environment, 0, NULL);
@@ -158,7 +136,7 @@ TEST(machines)
         const struct host_cpu_time cpu = host_cpu_time(root, NULL);
         assert_int_equal(cpu.busy_ns, rows[i].cpu.busy_ns);
         assert_int_equal(cpu.steal_ns, rows[i].cpu.steal_ns);
-        assert_int_equal(nftw(root, remove_one, 8, FTW_DEPTH | FTW_PHYS), 0);
+        assert_int_equal(test_remove_folder(root), 0);
     }
 }
 
@@ -178,12 +156,12 @@ TEST(ports)
     char root[] = "/tmp/benchd-host-XXXXXX";
     assert_non_null(mkdtemp(root));
     assert_true(host_listens(root, 22)); /* unknown */
-    put_file(root, "/proc/net/tcp", v4);
-    put_file(root, "/proc/net/tcp6", v6);
+    test_write_file(v4, "%s/proc/net/tcp", root);
+    test_write_file(v6, "%s/proc/net/tcp6", root);
     for (size_t i = 0; i < N_ROWS(looks); i++) {
         assert_int_equal(host_listens(root, looks[i].port), looks[i].listens);
     }
-    assert_int_equal(nftw(root, remove_one, 8, FTW_DEPTH | FTW_PHYS), 0);
+    assert_int_equal(test_remove_folder(root), 0);
 }
 
 TEST(between_two_looks)

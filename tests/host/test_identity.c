@@ -1,8 +1,6 @@
 /* What tells one program from another: the files of its command, and its folder in git. */
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "tests/test.h"
@@ -13,20 +11,6 @@
 
 #define ARGV(...) ((char *const[]){__VA_ARGS__, NULL})
 #define PYTHON (char *)"/bin/sh" /* the program; any file does */
-
-static void write_file(const char *path, const char *text)
-{
-    FILE *f = fopen(path, "w");
-    assert_non_null(f);
-    assert_true(fputs(text, f) >= 0);
-    assert_int_equal(fclose(f), 0);
-}
-
-static int remove_one(const char *path, const struct stat *st, int flag, struct FTW *ftw)
-{
-    (void)st, (void)flag, (void)ftw;
-    return remove(path);
-}
 
 /* A fact of a command; owned. */
 static char *fact_of(char *const *argv, const char *key)
@@ -46,9 +30,9 @@ static void assert_same(bool same, char *const *a, char *const *b)
 TEST(files_of_a_command)
 {
     char *const *const plain = ARGV(PYTHON, (char *)"a.py");
-    write_file("a.py", "one\n");
-    write_file("b.py", "two\n");
-    write_file("copy.py", "one\n");
+    test_write_file("one\n", "a.py");
+    test_write_file("two\n", "b.py");
+    test_write_file("one\n", "copy.py");
     assert_same(true, plain, ARGV(PYTHON, (char *)"copy.py")); /* names do not count */
     assert_same(false, plain, ARGV(PYTHON, (char *)"b.py"));
     assert_same(false, plain, ARGV((char *)"/bin/ls", (char *)"a.py"));
@@ -83,19 +67,18 @@ TEST(a_folder_in_git)
                     &version) != 0) {
         skip();
     }
-    assert_int_equal(mkdir("src", 0700), 0);
-    write_file("src/t.py", "import m\n");
-    write_file("src/m.py", "1\n");
+    test_write_file("import m\n", "src/t.py");
+    test_write_file("1\n", "src/m.py");
     assert_null(fact_of(command, "program_folder")); /* no work tree */
     GIT((char *)"init", (char *)"-q");
     _cleanup_(freep) char *first = commit_and_ask();
     assert_int_equal(strlen(first), 12);
-    write_file("README", "other work\n");
+    test_write_file("other work\n", "README");
     _cleanup_(freep) char *same = commit_and_ask();
     assert_string_equal(same, first);
-    write_file("src/m.py", "22\n");
+    test_write_file("22\n", "src/m.py");
     _cleanup_(freep) char *dirty = fact_of(command, "program_folder");
-    write_file("src/m.py", "33\n");
+    test_write_file("33\n", "src/m.py");
     _cleanup_(freep) char *other = fact_of(command, "program_folder");
     _cleanup_(freep) char *commit = fact_of(command, "program_commit");
     assert_true(str_has_prefix(dirty, first) && str_has_prefix(dirty + 12, "-dirty-"));
@@ -141,6 +124,6 @@ int main(int argc, char **argv)
         return 1;
     }
     const int r = test_run_all(argc > 1 ? argv[1] : NULL);
-    (void)nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    (void)test_remove_folder(folder);
     return r;
 }

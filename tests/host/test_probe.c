@@ -1,6 +1,4 @@
 /* The probe of the machine: what it costs, where it stops, and what it says. */
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "tests/test.h"
 #include "base/clock.h"
@@ -87,21 +85,7 @@ TEST(little_memory)
 {
     char root[] = "/tmp/benchd-probe-XXXXXX";
     assert_non_null(mkdtemp(root));
-    const char *const folders[] = {"sys", "sys/fs", "sys/fs/cgroup"};
-    for (size_t i = 0; i < 3; i++) {
-        _cleanup_(freep) char *path = xasprintf("%s/%s", root, folders[i]);
-        assert_int_equal(mkdir(path, 0700), 0);
-    }
-    _cleanup_(freep) char *path = xasprintf("%s/sys/fs/cgroup/memory.max", root);
-    FILE *f = fopen(path, "w");
-    assert_non_null(f);
-    assert_true(fputs("134217728\n", f) >= 0);
-    assert_int_equal(fclose(f), 0);
+    test_write_file("134217728\n", "%s/sys/fs/cgroup/memory.max", root);
     assert_int_equal(probe_limits_of(root).copy_bytes, 134217728 / 32);
-    assert_int_equal(unlink(path), 0);
-    for (size_t i = 3; i > 0; i--) {
-        _cleanup_(freep) char *folder = xasprintf("%s/%s", root, folders[i - 1]);
-        assert_int_equal(rmdir(folder), 0);
-    }
-    assert_int_equal(rmdir(root), 0);
+    assert_int_equal(test_remove_folder(root), 0);
 }

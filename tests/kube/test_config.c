@@ -340,23 +340,13 @@ static char *in(const struct folder *f, const char *name)
 
 static void put(const struct folder *f, const char *name, const char *text)
 {
-    _cleanup_(freep) char *path = in(f, name);
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    assert_true(fputs(text, file) >= 0);
-    assert_int_equal(fclose(file), 0);
+    test_write_file(text, "%s/%s", f->path, name);
 }
 
 static void folder_freep(struct folder **p)
 {
-    static const char *const names[] = {"config", "token", "ca.crt", "namespace", "c.crt", "c.key"};
-    struct folder *f = *p;
-    for (size_t i = 0; i < N_ROWS(names); i++) {
-        _cleanup_(freep) char *path = in(f, names[i]);
-        (void)unlink(path); /* not every test makes all */
-    }
-    assert_int_equal(rmdir(f->path), 0);
-    free(f);
+    assert_int_equal(test_remove_folder((*p)->path), 0);
+    free(*p);
 }
 
 TEST(loads_the_files_that_it_names)

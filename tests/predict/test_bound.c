@@ -5,7 +5,7 @@
 
 #include "predict/bound.h"
 
-static void assert_near(double got, double wanted)
+static void near(double got, double wanted)
 {
     print_message("# %.12g, wanted %.12g\n", got, wanted);
     assert_true(fabs(got - wanted) <= 1e-9 * fabs(wanted));
@@ -30,9 +30,9 @@ static void check(const struct bound_inputs *in, enum bound_limit limit, double 
 {
     const struct bound b = bound_of(in);
     assert_int_equal(b.limit, limit);
-    assert_near(b.step_s, step_s);
-    assert_near(b.seconds[limit], step_s);
-    assert_near(b.samples_per_s, in->n_replicas * (double)in->batch_size / step_s);
+    near(b.step_s, step_s);
+    near(b.seconds[limit], step_s);
+    near(b.samples_per_s, in->n_replicas * (double)in->batch_size / step_s);
 }
 
 TEST(the_longest_limits)
@@ -40,10 +40,10 @@ TEST(the_longest_limits)
     struct bound_inputs in = servers;
     check(&in, BOUND_SERVER_LINK, 1.6);
     const struct bound b = bound_of(&in);
-    assert_near(b.seconds[BOUND_COMPUTE], .052);
-    assert_near(b.seconds[BOUND_REPLICA_LINK], .8);
-    assert_near(b.seconds[BOUND_SERVER_CPU], .16);
-    assert_near(b.samples_per_s, 25);
+    near(b.seconds[BOUND_COMPUTE], .052);
+    near(b.seconds[BOUND_REPLICA_LINK], .8);
+    near(b.seconds[BOUND_SERVER_CPU], .16);
+    near(b.samples_per_s, 25);
 
     in.server_bytes_per_s = 2e9;
     check(&in, BOUND_REPLICA_LINK, .8);
@@ -93,6 +93,6 @@ TEST(no_bytes_take_no_time_over_an_unknown_link)
         .server_threads = 1,
     };
     check(&in, BOUND_COMPUTE, .05);
-    assert_near(bound_of(&in).seconds[BOUND_SERVER_CPU], 0);
-    assert_near(bound_of(&in).seconds[BOUND_REPLICA_LINK], 0);
+    near(bound_of(&in).seconds[BOUND_SERVER_CPU], 0);
+    near(bound_of(&in).seconds[BOUND_REPLICA_LINK], 0);
 }

@@ -12,6 +12,18 @@
 
 FREEP(reference_free, struct reference)
 
+static struct reference *load(const char *text)
+{
+    struct reference *r = NULL;
+    struct diags diags = {0};
+    if (reference_load(text, strlen(text), &r, &diags) < 0) {
+        struct buf out = BUF_INIT;
+        diags_format(&diags, "f", text, &out);
+        fail_msg("%s", buf_cstr(&out));
+    }
+    return r;
+}
+
 TEST(the_first_of_the_seeds_on_a_terminal)
 {
     struct reference *r = reference_shipped_load("paddle-vgg16-cpu-2018");
@@ -118,13 +130,11 @@ TEST(hardware_has_the_name_of_its_cpu)
         {"{\"build\":\"a\"}", "{\"build\":\"b\"}", "(here not known, there "},
     };
     struct fixture f;
-    struct diags diags = {0};
-    _cleanup_(reference_freep) struct reference *r = NULL;
     static const char text[] =
         "name: mine\ntitle: T\nyear: 2026\nhardware: C\nsources: [{id: s, title: S}]\ntables:\n"
         "- name: t\n  title: T\n  source: s\n  quality: Table\n  unit: samples/s\n"
         "  axis: trainers\n  columns: [1, 2]\n  rows: [{name: a, values: [16, 20]}]\n";
-    assert_int_equal(reference_load(text, strlen(text), &r, &diags), 0);
+    _cleanup_(reference_freep) struct reference *r = load(text);
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         fixture_init(&f, "{grid: {pservers: [1], trainers: [1, 2]}}",
                      SINGLE_NODE "  repeats: {min: 1}\n", 0);
@@ -159,11 +169,9 @@ TEST(what_is_the_same_is_not_listed)
         "  axis: trainers\n  columns: [1, 20]\n  at: {pservers: 20, batch_size: 128}\n"
         "  rows: [{name: a, workload: vgg16-fluid-fc512, values: [16, 260],\n"
         "    recomputed: {efficiency: [100, 81.25]}}]\n";
-    struct diags diags = {0};
-    struct reference *r = NULL;
+    struct reference *r = load(text);
     struct fixture f;
     report_run_find("acceleration")->make(&f);
-    assert_int_equal(reference_load(text, strlen(text), &r, &diags), 0);
     struct reference_beside b = {
         .reference = r, .asked = r->name, .result = f.result, .year = 2026};
     _cleanup_(buf_done) struct buf out = BUF_INIT;
@@ -209,18 +217,6 @@ TEST(what_is_the_same_is_not_listed)
 }
 
 /* ---- the same quantity in the same unit, of the same task and family ---- */
-
-static struct reference *load(const char *text)
-{
-    struct reference *r = NULL;
-    struct diags diags = {0};
-    if (reference_load(text, strlen(text), &r, &diags) < 0) {
-        struct buf out = BUF_INIT;
-        diags_format(&diags, "f", text, &out);
-        fail_msg("%s", buf_cstr(&out));
-    }
-    return r;
-}
 
 /* With one blank between words. Owned. */
 static char *text_of(const struct result *result, struct reference *r_take)

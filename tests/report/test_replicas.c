@@ -45,7 +45,7 @@ static const struct replica_line *find(const struct replica_lines *lines, uint32
     return NULL;
 }
 
-static void assert_near(double expected, double actual)
+static void near(double expected, double actual)
 {
     if (!(fabs(expected - actual) < 1e-6)) {
         fail_msg("expected %.9g, got %.9g", expected, actual);
@@ -61,16 +61,16 @@ TEST(each_replica_by_hand)
     const struct replica_line *slow = find(&lines, 0, ROLE_TRAINER, 3);
     assert_int_equal(slow->n_trials, TRIALS);
     assert_int_equal(slow->n_steps, 8 * TRIALS);
-    assert_near(121e6, slow->work_ns);          /* 120, 121, 122: the median */
-    assert_near(121.0 / 102 - 1, slow->excess); /* of 120/101, 121/102, 122/103 */
-    assert_near(0.1, slow->throttled);          /* 330 ms of 3.3 s */
-    assert_near(0, slow->exchange);
+    near(121e6, slow->work_ns);          /* 120, 121, 122: the median */
+    near(121.0 / 102 - 1, slow->excess); /* of 120/101, 121/102, 122/103 */
+    near(0.1, slow->throttled);          /* 330 ms of 3.3 s */
+    near(0, slow->exchange);
     assert_int_equal(slow->n_slowest, 3);
     assert_int_equal(slow->n_compared, 3);
     assert_int_equal(slow->n_nodes, 2);
     assert_string_equal(slow->node, "node-c");
     const struct replica_line *first = find(&lines, 0, ROLE_TRAINER, 0);
-    assert_near(101.0 / 103 - 1, first->excess);
+    near(101.0 / 103 - 1, first->excess);
     assert_int_equal(first->n_slowest, 0);
     assert_int_equal(first->n_nodes, 1);
     const struct replica_line *alone = find(&lines, 1, ROLE_TRAINER, 0);
@@ -78,7 +78,7 @@ TEST(each_replica_by_hand)
     assert_int_equal(alone->n_compared, 0);
     assert_int_equal(alone->n_trials, TRIALS - 1);
     /* Phases of 1 to 7 ms: send, wait and receive are 4 + 5 + 7 of 8 steps, in 128 / 30 s. */
-    assert_near(16e-3 / (128.0 / 30), alone->exchange);
+    near(16e-3 / (128.0 / 30), alone->exchange);
 }
 
 TEST(forms)

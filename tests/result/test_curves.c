@@ -59,7 +59,7 @@ TEST(a_curve_for_each_value_of_the_others)
     }
 }
 
-/* What is zipped with the trainers does not tell curves apart; a curve without a single trainer
+/* What changes with the trainers does not tell curves apart; a curve without a single trainer
  * takes its baseline for one. */
 TEST(parameters_that_rise_together_belong_to_the_curve)
 {

@@ -131,12 +131,6 @@ static void make_file(const char *folder, const char *name, mode_t mode)
     assert_int_equal(close(fd), 0);
 }
 
-static void remove_file(const char *folder, const char *name)
-{
-    _cleanup_(freep) char *path = xasprintf("%s/%s", folder, name);
-    assert_int_equal(unlink(path), 0);
-}
-
 /* Two folders: `first` holds "both" and "data", which cannot be executed; `last` can run "both". */
 TEST(a_program_is_the_first_in_path_that_can_be_executed)
 {
@@ -163,11 +157,8 @@ TEST(a_program_is_the_first_in_path_that_can_be_executed)
     for (size_t i = 0; i < 4; i++) {
         rs[i] = child_find_program(rows[i].name, path, &files[i], NULL);
     }
-    remove_file(first, "both");
-    remove_file(first, "data");
-    remove_file(last, "both");
-    assert_int_equal(rmdir(first), 0);
-    assert_int_equal(rmdir(last), 0);
+    assert_int_equal(test_remove_folder(first), 0);
+    assert_int_equal(test_remove_folder(last), 0);
     for (size_t i = 0; i < 4; i++) {
         const char *file = files[i] == NULL ? "(none)" : files[i];
         if (rs[i] != rows[i].r || !str_eq(file, rows[i].file)) {

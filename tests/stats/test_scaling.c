@@ -26,13 +26,6 @@ static void add(struct curve_data *d, double n, double batch, const double *x, s
         .n = n, .batch = batch, .logs = significance_mean(&(struct sample){logs, n_x})};
 }
 
-static void assert_near(const char *what, double expected, double actual, double tolerance)
-{
-    if (!(fabs(actual - expected) <= tolerance * fmax(fabs(expected), 1e-9))) {
-        fail_msg("%s: expected %.12g, got %.12g", what, expected, actual);
-    }
-}
-
 /* ---- compared with SciPy ---- */
 
 static const struct row {

@@ -10,13 +10,6 @@
 
 #define SEED 7
 
-static void near(const char *what, double expected, double actual, double relative)
-{
-    if (!(fabs(actual - expected) <= relative * fabs(expected))) {
-        fail_msg("%s: expected %.17g, got %.17g", what, expected, actual);
-    }
-}
-
 /* ---- one point ---- */
 
 TEST(incomplete_betas_of_scipy)
@@ -42,7 +35,7 @@ TEST(incomplete_betas_of_scipy)
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         print_message("# I_%g(%g, %g)\n", rows[i].x, rows[i].a, rows[i].b);
         double value = student_incomplete_beta(rows[i].a, rows[i].b, rows[i].x);
-        near("value", rows[i].value, value, 1e-10);
+        assert_near("value", rows[i].value, value, 1e-10);
         double mirrored = student_incomplete_beta(rows[i].b, rows[i].a, 1 - rows[i].x);
         assert_true(fabs(value + mirrored - 1) < 1e-10);
     }
@@ -69,7 +62,7 @@ TEST(students_t_of_scipy)
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         print_message("# t %g, df %g\n", rows[i].t, rows[i].df);
-        near("p", rows[i].p, student_two_sided(rows[i].t, rows[i].df), 1e-9);
+        assert_near("p", rows[i].p, student_two_sided(rows[i].t, rows[i].df), 1e-9);
     }
 }
 
@@ -84,15 +77,15 @@ TEST(t_quantiles)
         {50, 2.009}, {60, 2.000}, {80, 1.990}, {100, 1.984},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        near("the printed table", rows[i].t, student_quantile(rows[i].df, 0.05), 5e-4);
+        assert_near("the printed table", rows[i].t, student_quantile(rows[i].df, 0.05), 5e-4);
     }
-    near("all digits, df 1", 12.706204736174698, student_quantile(1, 0.05), 1e-10);
-    near("all digits, df 2", 4.302652729749464, student_quantile(2, 0.05), 1e-12);
-    near("all digits, df 30", 2.0422724563012373, student_quantile(30, 0.05), 1e-11);
-    near("many", 1.959964, student_quantile(1e8, 0.05), 1e-6);
+    assert_near("all digits, df 1", 12.706204736174698, student_quantile(1, 0.05), 1e-10);
+    assert_near("all digits, df 2", 4.302652729749464, student_quantile(2, 0.05), 1e-12);
+    assert_near("all digits, df 30", 2.0422724563012373, student_quantile(30, 0.05), 1e-11);
+    assert_near("many", 1.959964, student_quantile(1e8, 0.05), 1e-6);
     for (double df = 1; df < 200; df *= 1.07) { /* any df: the inverse of p, and falling */
         const double t = student_quantile(df, 0.05);
-        near("back", 0.05, student_two_sided(t, df), 1e-11);
+        assert_near("back", 0.05, student_two_sided(t, df), 1e-11);
         assert_true(t > student_quantile(1.07 * df, 0.05));
     }
 }
@@ -132,10 +125,10 @@ TEST(welch_of_scipy)
         if (isinf(rows[i].t)) {
             assert_true(isinf(w.t) && signbit(w.t) == signbit(rows[i].t));
         } else {
-            near("t", rows[i].t, w.t, 1e-9);
+            assert_near("t", rows[i].t, w.t, 1e-9);
         }
-        near("df", rows[i].df, w.df, 1e-9);
-        near("p", rows[i].p, w.p, 1e-9);
+        assert_near("df", rows[i].df, w.df, 1e-9);
+        assert_near("p", rows[i].p, w.p, 1e-9);
         assert_true(mirrored.t == -w.t && mirrored.df == w.df && mirrored.p == w.p);
     }
     const double one[] = {1}, two[] = {1, 2};
@@ -172,7 +165,7 @@ TEST(adjusted_as_by_scipy)
         significance_adjust(rows[i].p, rows[i].n, adjusted);
         for (size_t k = 0; k < rows[i].n; k++) {
             print_message("# row %zu, p[%zu]\n", i, k);
-            near("adjusted", rows[i].adjusted[k], adjusted[k], 1e-11);
+            assert_near("adjusted", rows[i].adjusted[k], adjusted[k], 1e-11);
         }
     }
 }

@@ -5,13 +5,6 @@
 
 #include <math.h>
 
-static void near(const char *what, double expected, double actual, double relative)
-{
-    if (!(fabs(actual - expected) <= relative * fabs(expected))) {
-        fail_msg("%s: expected %.12g, got %.12g", what, expected, actual);
-    }
-}
-
 TEST(ranks_of_the_median)
 {
     /* Coverage, exact: 1 - 2 * sum of C(n, i) for i < j, over 2^n. The weight by hand for 6:
@@ -86,12 +79,12 @@ TEST(medians_by_hand)
         print_message("# row '%s'\n", rows[i].name);
         struct estimate e = stats_median(rows[i].values, rows[i].n);
         assert_int_equal(e.known, rows[i].known);
-        near("value", rows[i].value, e.value, 1e-12);
+        assert_near("value", rows[i].value, e.value, 1e-12);
         assert_int_equal(e.method, rows[i].method);
         assert_int_equal(e.has_interval, rows[i].method != INTERVAL_NONE);
         if (e.has_interval) {
-            near("low", rows[i].low, e.low, 2e-5);
-            near("high", rows[i].high, e.high, 2e-5);
+            assert_near("low", rows[i].low, e.low, 2e-5);
+            assert_near("high", rows[i].high, e.high, 2e-5);
             assert_true(e.low <= e.value && e.value <= e.high);
         }
     }
@@ -103,22 +96,23 @@ TEST(two_stages_by_hand)
     const double values[] = {98, 100, 102, 101, 99}, base[] = {50, 51, 52, 51, 50};
     const double variance = 0.0004001200380571163; /* of the logs of the first three */
     const struct estimate e = stats_two_stage(values, 5, variance, 3);
-    near("value", 100, e.value, 1e-12);
-    near("low", 95.532685459, e.low, 1e-7);
-    near("high", 104.676215810, e.high, 1e-7);
+    assert_near("value", 100, e.value, 1e-12);
+    assert_near("low", 95.532685459, e.low, 1e-7);
+    assert_near("high", 104.676215810, e.high, 1e-7);
     assert_int_equal(e.method, INTERVAL_TWO_STAGE_LOG);
     assert_string_equal(interval_method_names[e.method], "SteinTwoStageTLog");
     const struct estimate other = stats_median(base, 5), ratio = stats_ratio(&e, &other, 1);
-    near("Welch's is the wider interval: df", 3.92306116618, ratio.logs.df, 1e-10);
-    near("low", 1.898840280, ratio.low, 1e-8);
-    near("high", 2.041164857, ratio.high, 1e-8);
+    assert_near("Welch's is the wider interval: df", 3.92306116618, ratio.logs.df, 1e-10);
+    assert_near("low", 1.898840280, ratio.low, 1e-8);
+    assert_near("high", 2.041164857, ratio.high, 1e-8);
     const struct estimate first = stats_two_stage(values, 3, variance, 3);
-    near("the first stage alone: around the mean of the logs", 95.139726618, first.low, 1e-7);
-    near("the same", 105.080532717, first.high, 1e-7);
+    assert_near("the first stage alone: around the mean of the logs", 95.139726618, first.low,
+                1e-7);
+    assert_near("the same", 105.080532717, first.high, 1e-7);
     const struct estimate same = stats_two_stage((const double[]){7, 7, 7}, 3, 0, 3);
-    near("the side that varies", 4, stats_ratio(&other, &same, 1).logs.df, 1e-12);
-    near("of both", 2 * ratio.logs.df,
-         stats_geomean((const struct estimate[]){ratio, ratio}, 2).logs.df, 1e-12);
+    assert_near("the side that varies", 4, stats_ratio(&other, &same, 1).logs.df, 1e-12);
+    assert_near("of both", 2 * ratio.logs.df,
+                stats_geomean((const struct estimate[]){ratio, ratio}, 2).logs.df, 1e-12);
     assert_false(stats_two_stage((const double[]){0, 1, 2}, 3, 1, 3).has_interval);
 }
 
@@ -135,18 +129,19 @@ TEST(ratios_of_two_stages_by_hand)
                           base = stats_two_stage(many, N_ROWS(many), 0.0036, 3),
                           ratio = stats_ratio(&few, &base, 1);
     const struct uncertainty u = significance_uncertainty(&ratio.logs);
-    near("Welch's variance", 0.00023969557786864476, ratio.logs.variance, 1e-12);
-    near("variance", 0.000634444089430263, u.variance, 1e-12);
-    near("df", 4, u.df, 1e-12);
-    near("low", 1.8649115006819141, ratio.low, 1e-9);
-    near("high", 2.144873898057565, ratio.high, 1e-9);
+    assert_near("Welch's variance", 0.00023969557786864476, ratio.logs.variance, 1e-12);
+    assert_near("variance", 0.000634444089430263, u.variance, 1e-12);
+    assert_near("df", 4, u.df, 1e-12);
+    assert_near("low", 1.8649115006819141, ratio.low, 1e-9);
+    assert_near("high", 2.144873898057565, ratio.high, 1e-9);
     const struct welch w = significance_welch_of(&base.logs, &few.logs);
-    near("the test is that of the interval", u.df, w.df, 1e-12);
-    near("t", ratio.logs.value / sqrt(u.variance), w.t, 1e-12);
+    assert_near("the test is that of the interval", u.df, w.df, 1e-12);
+    assert_near("t", ratio.logs.value / sqrt(u.variance), w.t, 1e-12);
     /* Of both sides' numbers of trials nothing is known: Welch's alone. */
     struct contrast free_numbers = ratio.logs;
     free_numbers.is_staged = false;
-    near("own", ratio.logs.variance, significance_uncertainty(&free_numbers).variance, 1e-12);
+    assert_near("own", ratio.logs.variance, significance_uncertainty(&free_numbers).variance,
+                1e-12);
 }
 
 static struct estimate exactly(double value)
@@ -186,9 +181,9 @@ TEST(ratios_by_hand)
     struct estimate a = stats_median(x, 3), b = stats_median(y, 3);
     struct estimate e = stats_ratio(&a, &b, 0.5);
     assert_true(e.known && e.has_interval && e.method == INTERVAL_WELCH_LOG);
-    near("value", 1, e.value, 1e-15);
-    near("low", exp(-0.0680087), e.low, 1e-7);
-    near("high", exp(0.0680087), e.high, 1e-7);
+    assert_near("value", 1, e.value, 1e-15);
+    assert_near("low", exp(-0.0680087), e.low, 1e-7);
+    assert_near("high", exp(0.0680087), e.high, 1e-7);
 
     /* Nine of ten alike, one at half: t holds the median of three; of ten it must be made to. */
     const double far[] = {1, 1, 1, 1, 1, 1, 2.71, 2.72, 2.73, 2.72};
@@ -223,12 +218,12 @@ TEST(geometric_means_by_hand)
     struct estimate r[] = {stats_ratio(&a, &b, 1), stats_ratio(&b, &a, 1)};
     struct estimate e = stats_geomean(r, 2);
     assert_true(e.known && e.has_interval && e.method == INTERVAL_WELCH_LOG);
-    near("value", 1, e.value, 1e-15);
-    near("low", exp(-0.0399412), e.low, 1e-7);
-    near("high", exp(0.0399412), e.high, 1e-7);
+    assert_near("value", 1, e.value, 1e-15);
+    assert_near("low", exp(-0.0399412), e.low, 1e-7);
+    assert_near("high", exp(0.0399412), e.high, 1e-7);
     e = stats_geomean(r, 1);
-    near("one", 2, e.value, 1e-15);
-    near("one's low", r[0].low, e.low, 1e-12);
+    assert_near("one", 2, e.value, 1e-15);
+    assert_near("one's low", r[0].low, e.low, 1e-12);
     r[1].has_interval = false;
     e = stats_geomean(r, 2);
     assert_true(e.known && !e.has_interval && e.method == INTERVAL_NONE);
@@ -338,7 +333,7 @@ TEST(more_trials_never_widen)
         }
         last = half;
     }
-    near("6 by both ways", half_width_of_ranks(6), half_width_simulated(6), 0.01);
+    assert_near("6 by both ways", half_width_of_ranks(6), half_width_simulated(6), 0.01);
 }
 
 TEST(the_middle_is_the_median)

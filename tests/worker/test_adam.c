@@ -8,13 +8,6 @@
 
 enum { N = 1000 };
 
-static void assert_near(float got, double want, const char *what)
-{
-    if (fabs((double)got - want) > 1e-6 * fabs(want)) {
-        fail_msg("%s: got %.9g, expected %.9g", what, (double)got, want);
-    }
-}
-
 /* Two steps from p = 1 with gradients 1 and -0.5, scaled by 1/2 (two trainers), written out:
  *   m_t = b1*m + (1-b1)*g     v_t = b2*v + (1-b2)*g*g
  *   p  -= lr * sqrt(1-b2^t)/(1-b1^t) * m_t / (sqrt(v_t) + eps)
@@ -29,17 +22,17 @@ TEST(by_hand)
     adam_apply(&a, 1, 0, 1, &p, &grads[0], 0.5f);
     double m1 = (1 - b1) * 0.5, v1 = (1 - b2) * 0.25;
     double p1 = 1 - 1e-3 * sqrt(1 - b2) / (1 - b1) * m1 / (sqrt(v1) + 1e-8);
-    assert_near(a.m[0], m1, "m after 1");
-    assert_near(a.v[0], v1, "v after 1");
-    assert_near(p, p1, "p after 1");
-    assert_near(p, 0.999, "p after 1: the first step is lr whatever the gradient");
+    assert_near("m after 1", m1, a.m[0], 1e-6);
+    assert_near("v after 1", v1, a.v[0], 1e-6);
+    assert_near("p after 1", p1, p, 1e-6);
+    assert_near("p after 1: the first step is lr whatever the gradient", 0.999, p, 1e-6);
 
     adam_apply(&a, 2, 0, 1, &p, &grads[1], 0.5f);
     double m2 = b1 * m1 - (1 - b1) * 0.25, v2 = b2 * v1 + (1 - b2) * 0.0625;
     double p2 = p1 - 1e-3 * sqrt(1 - b2 * b2) / (1 - b1 * b1) * m2 / (sqrt(v2) + 1e-8);
-    assert_near(a.m[0], m2, "m after 2");
-    assert_near(a.v[0], v2, "v after 2");
-    assert_near(p, p2, "p after 2");
+    assert_near("m after 2", m2, a.m[0], 1e-6);
+    assert_near("v after 2", v2, a.v[0], 1e-6);
+    assert_near("p after 2", p2, p, 1e-6);
 }
 
 /* A parameter whose gradient stays away, such as one behind a dead ReLU: its moments fade to 0, not

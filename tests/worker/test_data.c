@@ -368,22 +368,9 @@ static int set_up(void)
     return 0;
 }
 
-static int tear_down(void)
-{
-    static const char *const names[] = {"train-images-idx3-ubyte", "train-images-idx3-ubyte.gz",
-                                        "train-labels-idx1-ubyte", "train-labels-idx1-ubyte.gz",
-                                        "test_batch.bin",          "data_batch_1.bin",
-                                        "data_batch_2.bin",        "data_batch_3.bin",
-                                        "data_batch_4.bin",        "data_batch_5.bin"};
-    for (size_t i = 0; i < N_ROWS(names); i++) {
-        remove_file(names[i]);
-    }
-    return rmdir(dir);
-}
-
 int main(void)
 {
     int failed = set_up();
     failed |= test_run_all(NULL);
-    return failed | tear_down();
+    return failed | test_remove_folder(dir);
 }
