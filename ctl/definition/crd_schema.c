@@ -11,21 +11,6 @@
 #include "spec/schemas.h"
 #include "ctl/cli/cli.h"
 
-/* The schema of a kind: the items of the List, by name. */
-static const struct node *find_kind(const struct node *kinds, const char *kind)
-{
-    const struct node *items = tree_get(kinds, "items");
-    for (size_t i = 0; items != NULL && i < items->n_children; i++) {
-        const struct node *spec = tree_get(items->children[i], "spec");
-        const struct node *versions = tree_get(spec, "versions");
-        if (str_eq_or_null(tree_get_text(tree_get(spec, "names"), "kind"), kind) &&
-            versions != NULL && versions->n_children > 0) {
-            return tree_path(versions->children[0], "schema", "openAPIV3Schema", NULL);
-        }
-    }
-    return NULL;
-}
-
 /* What a list or a map with free keys holds, at last. */
 static const struct node *innermost(const struct node *schema)
 {
@@ -64,20 +49,6 @@ static bool find_child(const struct schema_field *field, const char *name, struc
     return false;
 }
 
-/* "", "[0]", "[1][0]". */
-static bool is_index(const char *text, size_t len)
-{
-    while (len > 0) {
-        const size_t n_digits = strspn(text + 1, "0123456789");
-        if (text[0] != '[' || n_digits == 0 || n_digits + 2 > len || text[n_digits + 1] != ']') {
-            return false;
-        }
-        text += n_digits + 2;
-        len -= n_digits + 2;
-    }
-    return true;
-}
-
 int schema_find(const struct node *kinds, const char *path, struct schema_field *ret,
                 char **ret_wrong, struct err *err)
 {
@@ -91,18 +62,14 @@ int schema_find(const struct node *kinds, const char *path, struct schema_field 
         at.kind = cli_is_run_kind(first) ? "BenchmarkRun" : "Benchmark";
         path += first_len + (path[first_len] == '.');
     }
-    at.node = find_kind(kinds, at.kind);
+    /* The items of the List are the two kinds in this order. */
+    at.node = tree_at(kinds, str_eq(at.kind, "Benchmark")
+                                 ? "items[0].spec.versions[0].schema.openAPIV3Schema"
+                                 : "items[1].spec.versions[0].schema.openAPIV3Schema");
     *ret = at;
     while (path[0] != '\0') {
         const size_t len = strcspn(path, ".");
-        const size_t word_len = strcspn(path, ".[");
-        _cleanup_(freep) char *word = xstrndup(path, word_len);
-        if (!is_index(path + word_len, len - word_len)) {
-            (void)err_set(err, ENOENT, "'%.*s' is not an index: an item of a list is [0], [1], ...",
-                          (int)(len - word_len), path + word_len);
-            *ret_wrong = take_ptr(word);
-            return -ENOENT;
-        }
+        _cleanup_(freep) char *word = xstrndup(path, strcspn(path, ".[")); /* without "[0]" */
         if (!find_child(ret, word, &at)) {
             (void)err_set(err, ENOENT, "%s has no field '%s'",
                           ret->name[0] == '\0' ? ret->kind : ret->name, word);

@@ -152,13 +152,12 @@ static int freeze(struct spec *spec_take, bool is_local, struct run_def **ret, s
     return run_def_new(spec_take, &p, ret, diags);
 }
 
-static enum exit_code load_systems(const struct cli *cli, const struct definition_file *file,
-                                   const struct profiles *profiles, bool is_local,
-                                   const char *systems, struct run_def **ret)
+enum exit_code definition_load(const struct cli *cli, const struct definition_file *file,
+                               const struct profiles *profiles, bool is_local, struct run_def **ret)
 {
     struct spec_overrides overrides = {.local = is_local,
                                        .default_repeats = is_local ? REPEATS_DEFAULT_LOCAL : 0,
-                                       .systems = systems,
+                                       .systems = args_get(&cli->args, "systems", NULL),
                                        .profiles = profiles,
                                        TEMPLATES_OF(file)};
     _cleanup_(tree_freep) struct node *fields = NULL;
@@ -186,28 +185,12 @@ static enum exit_code load_systems(const struct cli *cli, const struct definitio
     return r < 0 ? EXIT_USAGE : EXIT_OK;
 }
 
-enum exit_code definition_load(const struct cli *cli, const struct definition_file *file,
-                               const struct profiles *profiles, bool is_local, struct run_def **ret)
-{
-    const char *systems = args_get(&cli->args, "systems", NULL);
-    return load_systems(cli, file, profiles, is_local, systems, ret);
-}
-
 enum exit_code definition_load_named(const struct cli *cli, const struct profiles *profiles,
                                      bool is_local, struct run_def **ret)
 {
     _cleanup_(definition_file_done) struct definition_file file = {0};
     enum exit_code code = definition_open(cli, &file);
-    code = code == EXIT_OK ? definition_load(cli, &file, profiles, is_local, ret) : code;
-    if (code != EXIT_OK || !is_local || args_get(&cli->args, "systems", NULL) != NULL) {
-        return code;
-    }
-    _cleanup_(freep) char *systems = profiles_leave_out(cli, profiles, (*ret)->spec);
-    if (systems != NULL) {
-        run_def_free(*ret);
-        code = load_systems(cli, &file, profiles, is_local, systems, ret);
-    }
-    return code;
+    return code == EXIT_OK ? definition_load(cli, &file, profiles, is_local, ret) : code;
 }
 
 struct run_def *definition_of_document(const json_t *document, const char *what,

@@ -41,8 +41,7 @@ enum exit_code definition_load(const struct cli *cli, const struct definition_fi
                                const struct profiles *profiles, bool is_local,
                                struct run_def **ret);
 
-/* The same, of the definition that the words or -f name. On this machine without the systems of
- * optional profiles that are not installed, unless --systems names them: profiles_leave_out. */
+/* The same, of the definition that the words or -f name. */
 enum exit_code definition_load_named(const struct cli *cli, const struct profiles *profiles,
                                      bool is_local, struct run_def **ret);
 /* A document that benchctl has made itself as a run with a placeholder for its uid; its name and

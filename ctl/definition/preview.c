@@ -135,42 +135,6 @@ static void format_points(const struct run_def *def, const struct demand *demand
     table_format_list(t, 1, !opts->no_headers, opts->columns, out);
 }
 
-static void put_range(double least, double most, struct buf *out)
-{
-    if (least < most) {
-        buf_printf(out, "%.6g to ", least);
-    }
-    buf_printf(out, "%.6g", most);
-}
-
-/* How long trials take is not known before; how long they may take is, if a trial has a limit. */
-static void format_devices(const struct run_def *def, struct buf *out)
-{
-    const int64_t limit_s = def->spec->run_policy.trial_timeout_s;
-    uint32_t least = UINT32_MAX, most = 0;
-    double sum = 0;
-    for (uint32_t i = 0; i < def->matrix.n_points; i++) {
-        const uint32_t n = def->matrix.points[i].devices;
-        least = n < least ? n : least;
-        most = n > most ? n : most;
-        sum += n;
-    }
-    if (most == 0) {
-        return;
-    }
-    buf_puts(out, "An hour of trials takes ");
-    put_range(least, most, out);
-    buf_puts(out, " device hours");
-    if (limit_s > 0) {
-        const double hours = sum * (double)limit_s / 3600;
-        buf_printf(out, "; all trials, once each within trialTimeoutSeconds %lld, take at most ",
-                   (long long)limit_s);
-        put_range(hours * (double)def->spec->min_repeats, hours * (double)def->spec->repeats, out);
-        buf_puts(out, " device hours");
-    }
-    buf_puts(out, ".\n");
-}
-
 static void format_totals(const struct run_def *def, const struct demand *demands,
                           const struct preview_opts *opts, struct buf *out)
 {
@@ -197,7 +161,6 @@ static void format_totals(const struct run_def *def, const struct demand *demand
         buf_printf(out, ", %s CPU, %s memory", cores, memory);
     }
     buf_puts(out, ".\n");
-    format_devices(def, out);
     if (spec->stop.is_set) {
         buf_printf(out,
                    "A point's first %lld trials decide how many it needs for a 95%% interval "

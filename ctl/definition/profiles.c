@@ -117,12 +117,9 @@ static enum exit_code add_place(struct profiles *profiles, const char *place)
 static void add_shipped(struct profiles *profiles)
 {
     for (size_t i = 0; i < shipped_profiles_count; i++) {
-        const struct embedded *shipped = &shipped_profiles[i];
-        _cleanup_(diags_done) struct diags diags = {0};
-        struct profile *profile;
-        if (profiles_find(profiles, shipped->name) == NULL &&
-            profile_load(shipped->text, strlen(shipped->text), &profile, &diags) == 0) {
-            *vec_push(&profiles->list) = profile; /* it has no files: it need not be placed */
+        const char *name = shipped_profiles[i].name;
+        if (profiles_find(profiles, name) == NULL) {
+            *vec_push(&profiles->list) = profile_load_shipped(name); /* needs no place: no files */
         }
     }
 }
@@ -174,36 +171,6 @@ static const char *missing_file(const struct profile *profile)
     return NULL;
 }
 
-/* Its folder is made whole, and is named after the pins: what is there has every package. */
-static enum exit_code check_interpreter(const struct system *system, const struct profile *profile)
-{
-    _cleanup_(buf_done) struct buf packages = BUF_INIT;
-    for (size_t i = 0; i < profile->packages.words.len; i++) {
-        buf_printf(&packages, "%s package %s", i == 0 ? "" : ",", profile->packages.words.items[i]);
-    }
-    return access(profile->interpreter, X_OK) == 0
-               ? EXIT_OK
-               : cannot_start(system, profile, profile->install, "no Python with%s in %s",
-                              buf_cstr(&packages), profile->interpreter);
-}
-
-static enum exit_code check_program(const struct system *system, const struct profile *profile)
-{
-    if (profile->interpreter != NULL) {
-        return check_interpreter(system, profile);
-    }
-    for (int role = 0; role < ROLE_COUNT; role++) {
-        const struct command *command = &profile->commands[role];
-        const char *program = command->words.len == 0 ? NULL : command->words.items[0];
-        _cleanup_(freep) char *found = program == NULL ? NULL : host_find_program(program);
-        if (program != NULL && found == NULL) {
-            return cannot_start(system, profile, profile->install, "the program '%s' is missing",
-                                program);
-        }
-    }
-    return EXIT_OK;
-}
-
 /* Returns the program of any role, or NULL if the system has no command of its own. */
 static const char *own_program(const struct system *system)
 {
@@ -214,66 +181,52 @@ static const char *own_program(const struct system *system)
     return json_string_value(json_array_get(command, 0));
 }
 
-/* Returns NULL if it is missing. The launcher takes `benchworker` from the same place. */
-static char *find_own(const char *program)
+/* The launcher takes `benchworker` from the place where this finds it. */
+static enum exit_code check_found(const struct system *system, const struct profile *profile,
+                                  const char *program, const char *fix)
 {
-    char *path;
-    struct err ignored; /* the caller says that it is missing */
-    if (!str_eq(program, "benchworker")) {
-        return host_find_program(program);
+    _cleanup_(freep) char *found = NULL;
+    struct err ignored;
+    if (str_eq(program, "benchworker")) {
+        (void)host_find_worker(&found, &ignored); /* NULL: it is missing */
+    } else {
+        found = host_find_program(program);
     }
-    return host_find_worker(&path, &ignored) < 0 ? NULL : path;
-}
-
-/* A system with a command of its own needs that program, and nothing of the profile. */
-static enum exit_code check_own(const struct system *system, const struct profile *profile,
-                                const char *program)
-{
-    _cleanup_(freep) char *found = find_own(program);
     return found != NULL
                ? EXIT_OK
-               : cannot_start(system, profile, "install it, or correct the system's command",
-                              "the program '%s' is missing", program);
+               : cannot_start(system, profile, fix, "the program '%s' is missing", program);
+}
+
+static enum exit_code check_programs(const struct system *system, const struct profile *profile)
+{
+    enum exit_code code = EXIT_OK;
+    /* Its folder is made whole, and is named after the pins: what is there has every package. */
+    if (profile->interpreter != NULL && access(profile->interpreter, X_OK) < 0) {
+        code = cannot_start(system, profile, profile->install,
+                            "no Python with the packages of %s/%s in %s", profile->folder,
+                            profile->requirements, profile->interpreter);
+    }
+    for (int role = 0; role < ROLE_COUNT && profile->interpreter == NULL; role++) {
+        const struct command *command = &profile->commands[role];
+        if (code == EXIT_OK && command->words.len > 0) {
+            code = check_found(system, profile, command->words.items[0], profile->install);
+        }
+    }
+    return code;
 }
 
 static enum exit_code check(const struct system *system, const struct profile *profile)
 {
     const char *own = own_program(system);
-    if (own != NULL) {
-        return check_own(system, profile, own);
+    if (own != NULL) { /* it needs that program, and nothing of the profile */
+        return check_found(system, profile, own, "install it, or correct the system's command");
     }
-    enum exit_code code = check_program(system, profile);
+    enum exit_code code = check_programs(system, profile);
     const char *file = code == EXIT_OK ? missing_file(profile) : NULL;
     return file == NULL ? code
                         : cannot_start(system, profile,
                                        "put it next to profile.yaml, or correct the command",
                                        "the file '%s' is missing", file);
-}
-
-char *profiles_leave_out(const struct cli *cli, const struct profiles *profiles,
-                         const struct spec *spec)
-{
-    struct buf rest = BUF_INIT, notes = BUF_INIT;
-    vec_each (struct system, system, &spec->systems) {
-        const struct profile *p = profiles_find(profiles, system->profile);
-        if (p != NULL && p->is_optional && p->interpreter != NULL && own_program(system) == NULL &&
-            access(p->interpreter, X_OK) < 0) {
-            buf_printf(&notes, "note: system '%s' is left out: profile '%s' is not installed: %s\n",
-                       system->name, p->name, p->install == NULL ? "" : p->install);
-        } else {
-            buf_printf(&rest, "%s%s", rest.len > 0 ? "," : "", system->name);
-        }
-    }
-    const bool leaves_out = notes.len > 0 && rest.len > 0;
-    if (leaves_out) {
-        cli_note(cli, "%.*s", (int)notes.len - 1, buf_cstr(&notes));
-    }
-    buf_done(&notes);
-    char *names = buf_take(&rest);
-    if (!leaves_out) {
-        free(names);
-    }
-    return leaves_out ? names : NULL;
 }
 
 enum exit_code profiles_check(const struct profiles *profiles, const struct spec *spec)

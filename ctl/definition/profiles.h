@@ -2,17 +2,10 @@
 #pragma once
 
 #include "base/exit_code.h"
-#include "ctl/cli/cli.h"
 #include "spec/profile.h"
 
 /* Reads all of them; the first of each name wins. EXIT_OK, or prints which one is wrong. */
 enum exit_code profiles_open(struct profiles *ret);
-
-/* The systems of a definition that can start here, "a,b", if others of it need a profile that few
- * machines can have and this one does not: a note names each of those. NULL: none does, or no other
- * is left. Owned. */
-char *profiles_leave_out(const struct cli *cli, const struct profiles *profiles,
-                         const struct spec *spec);
 
 /* Can every system of a run start on this machine? EXIT_OK; or EXIT_LOCAL_RESOURCE after printing,
  * for each that cannot, what is missing and the command that installs it. */

@@ -103,12 +103,11 @@ static bool has_params_of(const struct spec *spec_a, const struct point *a, cons
 static bool is_same_point(const struct comparison *c, const struct point *a, const struct point *b)
 {
     const struct spec *spec_a = c->base->def->spec, *spec_b = c->candidate->def->spec;
-    const struct exchange_mode mode_a = point_mode(spec_a, a), mode_b = point_mode(spec_b, b);
+    const struct exchange x = point_exchange(spec_a, a), y = point_exchange(spec_b, b);
     return a->worker_batch == b->worker_batch && a->threads == b->threads &&
            a->server_threads == b->server_threads &&
            str_eq(point_exchange_name(spec_a, a), point_exchange_name(spec_b, b)) &&
-           point_wire(spec_a, a) == point_wire(spec_b, b) && exchange_mode_eq(&mode_a, &mode_b) &&
-           point_transport(spec_a, a) == point_transport(spec_b, b) &&
+           x.wire == y.wire && exchange_mode_eq(&x.mode, &y.mode) && x.transport == y.transport &&
            memcmp(a->replicas, b->replicas, sizeof(a->replicas)) == 0 &&
            link_eq(&a->link, &b->link) &&
            str_eq(spec_a->systems.items[a->system].name, spec_b->systems.items[b->system].name) &&

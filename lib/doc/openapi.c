@@ -5,31 +5,33 @@
 
 #include "base/str.h"
 
-/* Own keys go before those of the map that is merged in. */
-static void merge(struct node *node)
+void schema_add(struct node *node, const struct node *from)
 {
-    struct node *other = tree_take(node, "<<");
-    for (size_t i = 0; other != NULL && i < other->n_children; i++) {
-        const struct node *child = other->children[i];
-        if (tree_get(node, child->key) == NULL) {
-            tree_set_take(node, child->key, tree_copy(child));
+    for (size_t i = 0; from != NULL && i < from->n_children; i++) {
+        if (tree_get(node, from->children[i]->key) == NULL) {
+            tree_set_take(node, from->children[i]->key, tree_copy(from->children[i]));
         }
     }
-    tree_free(other);
+}
+
+static void add_bases(struct node *node)
+{
+    struct node *base = tree_take(node, "x-base");
+    schema_add(node, base);
+    tree_free(base);
     for (size_t i = 0; i < node->n_children; i++) {
-        merge(node->children[i]);
+        add_bases(node->children[i]);
     }
 }
 
 struct node *schema_parse(const char *text)
 {
-    static const struct tree_limits limits = {1024 * 1024, 100000, 100000, 64, true};
     _cleanup_(diags_done) struct diags diags = {0};
     struct node *root;
-    if (tree_parse(text, strlen(text), &limits, &root, &diags) < 0) {
+    if (tree_parse(text, strlen(text), &TREE_LIMITS_DEFAULT, &root, &diags) < 0) {
         return NULL;
     }
-    merge(root);
+    add_bases(root);
     return root;
 }
 

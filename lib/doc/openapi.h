@@ -5,9 +5,11 @@
 #include "base/kept.h"
 #include "doc/tree.h"
 
-/* Parses a schema that is compiled in and resolves its merge keys (<<). Owned; NULL: it is damaged,
- * which a test would have found. */
+/* Parses a schema that is compiled in and resolves each x-base. Owned; NULL: it is damaged, which a
+ * test would have found. */
 struct node *schema_parse(const char *text);
+/* Adds copies of the keys that the node does not have. `from`: NULL is empty. */
+void schema_add(struct node *node, const struct node *from);
 /* make(name), made when it is first asked for. Static. */
 const struct node *schema_keep(struct kept *kept, struct node *(*make)(const char *),
                                const char *name);

@@ -163,9 +163,7 @@ void place_flags(const struct place *map, const char *key, const char *const *na
                  bool *flags)
 {
     place_items (item, map, key) {
-        const int index = place_is_good(&item) && item.node->kind == NODE_STRING
-                              ? str_index(item.node->s, names, n)
-                              : -1;
+        const int index = place_is_good(&item) ? str_index(item.node->s, names, n) : -1;
         if (index >= 0) {
             flags[index] = true;
         }

@@ -37,14 +37,11 @@ struct node {
 };
 
 struct tree_limits {
-    size_t bytes;  /* of the text */
-    size_t nodes;  /* after expansion of aliases */
-    size_t copies; /* nodes that aliases may add: ten lines can ask for 10^8 */
+    size_t bytes; /* of the text */
+    size_t nodes; /* after expansion of aliases: ten lines can ask for 10^8 */
     unsigned depth;
-    /* '<<' is a key like others, which its reader resolves; else it is an error */
-    bool has_merge_keys;
 };
-#define TREE_LIMITS_DEFAULT ((struct tree_limits){1024 * 1024, 100000, 10000, 64, false})
+#define TREE_LIMITS_DEFAULT ((struct tree_limits){1024 * 1024, 100000, 64})
 
 /* 0 and the root, or -EINVAL with at least one diagnostic and no tree. In tree_yaml.c. */
 int tree_parse(const char *text, size_t len, const struct tree_limits *limits, struct node **ret,

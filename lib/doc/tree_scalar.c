@@ -53,16 +53,13 @@ static int resolve_number(const char *text, struct node *ret, const char **ret_w
                           const char **ret_fix)
 {
     int r = parse_i64(text, &ret->i);
-    if (r == 0) {
-        ret->kind = NODE_INT;
-        return 0;
-    }
-    if (r != -ERANGE) {
+    ret->kind = NODE_INT;
+    if (r < 0 && r != -ERANGE) {
         r = parse_f64(text, &ret->f);
-        if (r == 0) {
-            ret->kind = NODE_FLOAT;
-            return 0;
-        }
+        ret->kind = NODE_FLOAT;
+    }
+    if (r == 0) {
+        return 0;
     }
     if (r == -ERANGE) {
         *ret_why = "is out of the range of numbers";

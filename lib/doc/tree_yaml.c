@@ -26,9 +26,8 @@ struct loader {
     const char *text;
     size_t len;
     const struct tree_limits *limits;
-    size_t nodes;  /* so far, aliases expanded */
-    size_t copies; /* those that aliases added */
-    size_t bytes;  /* of keys and texts so far, aliases expanded */
+    size_t nodes; /* so far, aliases expanded */
+    size_t bytes; /* of keys and texts so far, aliases expanded */
     unsigned depth;
     struct buf path;
     VEC(struct anchor) anchors;
@@ -142,12 +141,6 @@ static struct node *load_alias(struct loader *l, const yaml_event_t *event)
         return NULL;
     }
     const struct tree_size size = tree_measure(source);
-    l->copies += size.nodes;
-    if (l->copies > l->limits->copies) {
-        complain(l, mark, "write out the values, or copy smaller anchors",
-                 "aliases copy more than %zu values", l->limits->copies);
-        return NULL;
-    }
     if (spend(l, mark, size.nodes, size.bytes) < 0) {
         return NULL;
     }
@@ -160,14 +153,11 @@ static struct node *load_alias(struct loader *l, const yaml_event_t *event)
     return copy;
 }
 
-static bool is_str_tag(const yaml_char_t *tag)
+static void check_tag(struct loader *l, struct mark mark, const yaml_char_t *tag)
 {
-    return str_eq((const char *)tag, "!") || str_eq((const char *)tag, YAML_STR_TAG);
-}
-
-static void complain_tag(struct loader *l, struct mark mark, const yaml_char_t *tag)
-{
-    complain(l, mark, "remove the tag", "tag '%s' is not supported", (const char *)tag);
+    if (tag != NULL) {
+        complain(l, mark, "remove the tag", "tag '%s' is not supported", (const char *)tag);
+    }
 }
 
 /* A value, or a key, which must be a text on its face. */
@@ -175,8 +165,7 @@ static struct node *load_scalar(struct loader *l, const yaml_event_t *event, boo
 {
     const char *text = (const char *)event->data.scalar.value, *why, *fix;
     const yaml_char_t *tag = event->data.scalar.tag;
-    const bool is_merge = is_key && str_eq(text, "<<") && l->limits->has_merge_keys,
-               is_plain = event->data.scalar.style == YAML_PLAIN_SCALAR_STYLE && tag == NULL;
+    const bool is_plain = event->data.scalar.style == YAML_PLAIN_SCALAR_STYLE && tag == NULL;
     struct node *node = tree_new(NODE_STRING);
     node->mark = to_mark(event->start_mark);
     if (spend(l, node->mark, !is_key, event->data.scalar.length) < 0) {
@@ -187,13 +176,11 @@ static struct node *load_scalar(struct loader *l, const yaml_event_t *event, boo
         complain(l, node->mark, "remove it", "the %s contains a NUL character",
                  is_key ? "key" : "string");
     }
-    if (tag != NULL && !is_str_tag(tag)) {
-        complain_tag(l, node->mark, tag);
-    }
-    if (is_plain && !is_merge && tree_resolve_plain(text, node, &why, &fix) == 0) {
+    check_tag(l, node->mark, tag);
+    if (is_plain && tree_resolve_plain(text, node, &why, &fix) == 0) {
         return node;
     }
-    if (is_plain && !is_merge) {
+    if (is_plain) {
         complain(l, node->mark, is_key ? "put quotes around the key" : fix, "unquoted %s'%s' %s",
                  is_key ? "key " : "", text, why);
     }
@@ -258,8 +245,7 @@ static int load_pair(struct loader *l, struct node *map, const yaml_event_t *eve
     const char *key = (const char *)event->data.scalar.value;
     buf_printf(&l->path, "%s%s", l->path.len == 0 ? "" : ".", key);
     struct node *is = load_scalar(l, event, true);
-    if (is != NULL && str_eq(key, "<<") && event->data.scalar.style == YAML_PLAIN_SCALAR_STYLE &&
-        !l->limits->has_merge_keys) {
+    if (is != NULL && str_eq(key, "<<") && event->data.scalar.style == YAML_PLAIN_SCALAR_STYLE) {
         complain(l, mark, "write the keys out, or use an alias for the whole value",
                  "merge keys ('<<') are not supported");
     }
@@ -362,11 +348,7 @@ static struct node *load_collection(struct loader *l, const yaml_event_t *event)
 {
     bool is_map = event->type == YAML_MAPPING_START_EVENT;
     struct mark mark = to_mark(event->start_mark);
-    const yaml_char_t *tag =
-        is_map ? event->data.mapping_start.tag : event->data.sequence_start.tag;
-    if (tag != NULL) {
-        complain_tag(l, mark, tag);
-    }
+    check_tag(l, mark, is_map ? event->data.mapping_start.tag : event->data.sequence_start.tag);
     if (spend(l, mark, 1, 0) < 0) {
         return NULL;
     }

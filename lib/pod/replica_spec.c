@@ -255,21 +255,20 @@ static void add_workload(struct env *env, const struct spec *spec, const struct 
     env_set(env, "BENCHD_THREADS", "%lld", (long long)point->threads);
     env_set(env, "BENCHD_SEED", "%llu", (unsigned long long)w->seed);
     env_set(env, "BENCHD_EXCHANGE", "%s", point_exchange_name(spec, point));
-    if (point_wire(spec, point) != EXCHANGE_WIRE_FP32) { /* pods of other runs stay as they are */
-        env_set(env, "BENCHD_WIRE", "%s", exchange_wire_names[point_wire(spec, point)]);
+    const struct exchange exchange = point_exchange(spec, point);
+    if (exchange.wire != EXCHANGE_WIRE_FP32) { /* pods of other runs stay as they are */
+        env_set(env, "BENCHD_WIRE", "%s", exchange_wire_names[exchange.wire]);
     }
     if (point->server_threads > 0) {
         env_set(env, "BENCHD_SERVER_THREADS", "%u", point->server_threads);
     }
-    const struct exchange_mode mode = point_mode(spec, point);
-    if (!exchange_mode_eq(&mode, &EXCHANGE_MODE_SYNC)) {
+    if (!exchange_mode_eq(&exchange.mode, &EXCHANGE_MODE_SYNC)) {
         char text[EXCHANGE_MODE_TEXT_MAX];
-        exchange_mode_text(&mode, text);
+        exchange_mode_text(&exchange.mode, text);
         env_set(env, "BENCHD_MODE", "%s", text);
     }
-    if (point_transport(spec, point) != EXCHANGE_TRANSPORT_AUTO) { /* the same */
-        env_set(env, "BENCHD_TRANSPORT", "%s",
-                exchange_transport_names[point_transport(spec, point)]);
+    if (exchange.transport != EXCHANGE_TRANSPORT_AUTO) { /* the same */
+        env_set(env, "BENCHD_TRANSPORT", "%s", exchange_transport_names[exchange.transport]);
     }
     env_set(env, "BENCHD_WARMUP_STEPS", "%lld", (long long)spec->warmup_steps);
     env_set(env, "BENCHD_STEPS", "%lld", (long long)spec->steps);

@@ -34,13 +34,13 @@ static double bytes_of(const struct run_def *def, const struct point *p,
         return a->bytes;
     }
     return (double)model_def_n_params(model) *
-           (point_wire(def->spec, p) == EXCHANGE_WIRE_BF16 ? 2 : 4);
+           (point_exchange(def->spec, p).wire == EXCHANGE_WIRE_BF16 ? 2 : 4);
 }
 
 static void add_traffic(const struct run_def *def, const struct point *p, double bytes,
                         struct bound_inputs *ret)
 {
-    const struct exchange_mode mode = point_mode(def->spec, p);
+    const struct exchange_mode mode = point_exchange(def->spec, p).mode;
     const double period = exchange_mode_period(&mode), n = ret->n_replicas;
     if (p->exchange == EXCHANGE_PSERVER) {
         ret->replica.out = ret->replica.in = bytes / period;

@@ -227,7 +227,7 @@ static void put_facts(struct sheet *s, const struct result *r, const struct poin
     static const struct figure none = {0};
     const struct run_def *def = r->def;
     const struct point_result *base = result_baseline(r, p);
-    const struct exchange_mode mode = point_mode(def->spec, p->point);
+    const struct exchange_mode mode = point_exchange(def->spec, p->point).mode;
     char mode_text[EXCHANGE_MODE_TEXT_MAX];
     exchange_mode_text(&mode, mode_text);
     row_method(s, "ratio_method", point_figure(p, FIGURE_EFFICIENCY));

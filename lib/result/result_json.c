@@ -193,18 +193,20 @@ json_t *result_json_put_point(json_t *o, const struct result *r, const struct po
 /* How it exchanges, where that is not as usual; and over what, where its replicas say it. */
 static void put_exchange(struct json_out *w, const struct spec *spec, const struct point_result *p)
 {
-    const enum exchange_wire wire = point_wire(spec, p->point);
-    const struct exchange_mode mode = point_mode(spec, p->point);
+    const struct exchange exchange = point_exchange(spec, p->point);
     const size_t n_transports = p->machines->values[MACHINE_TRANSPORT].list.len;
     char link[LINK_TEXT_MAX], mode_text[EXCHANGE_MODE_TEXT_MAX];
     _cleanup_(freep) char *transport = machines_join(p->machines, MACHINE_TRANSPORT);
     link_text(&p->point->link, link);
-    exchange_mode_text(&mode, mode_text);
-    JSON_PUT(w, {"wire", out_if(wire != EXCHANGE_WIRE_FP32, out_text(exchange_wire_names[wire]))},
+    exchange_mode_text(&exchange.mode, mode_text);
+    JSON_PUT(w,
+             {"wire", out_if(exchange.wire != EXCHANGE_WIRE_FP32,
+                             out_text(exchange_wire_names[exchange.wire]))},
              {"serverThreads",
               out_if(p->point->server_threads > 0, out_whole(p->point->server_threads))},
              {"link", out_if(p->point->link.bits_per_s > 0, out_text(link))},
-             {"mode", out_if(!exchange_mode_eq(&mode, &EXCHANGE_MODE_SYNC), out_text(mode_text))},
+             {"mode",
+              out_if(!exchange_mode_eq(&exchange.mode, &EXCHANGE_MODE_SYNC), out_text(mode_text))},
              {"transport", out_if(n_transports > 0, out_text(transport))});
 }
 

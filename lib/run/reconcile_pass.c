@@ -151,7 +151,7 @@ static int observe(struct reconcile_pass *p, struct observed_replica **ret, size
 static bool is_probed(const struct run_def *def, const struct point *point)
 {
     const struct system *system = &def->spec->systems.items[point->system];
-    const struct exchange_mode mode = point_mode(def->spec, point);
+    const struct exchange_mode mode = point_exchange(def->spec, point).mode;
     return system->log != NULL || !str_eq(system->profile, PROFILE_NATIVE) ||
            !noise_worker_looks(point->exchange, def->spec->warmup_steps > 0, &mode);
 }

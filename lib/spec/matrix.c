@@ -82,22 +82,19 @@ static bool check_size(struct expansion *e)
 static void list_grid(struct expansion *e)
 {
     const struct sweep *sweep = &e->spec->sweep;
-    size_t n = sweep->axes.len;
-    size_t *at = xnew_array(size_t, n + 1);
-    for (bool more = n > 0; more;) {
+    size_t n = sweep->axes.len > 0;
+    vec_each (const struct axis, axis, &sweep->axes) {
+        n *= axis->values.len;
+    }
+    for (size_t at = 0; at < n; at++) {
         struct params *params = vec_push(&e->combinations);
         *params = (struct params){0};
-        for (size_t i = 0; i < n; i++) {
+        for (size_t i = sweep->axes.len, rest = at; i-- > 0;) {
             const struct axis *axis = &sweep->axes.items[i];
-            params_set(params, axis->name, &axis->values.items[at[i]]);
+            params_set(params, axis->name, &axis->values.items[rest % axis->values.len]);
+            rest /= axis->values.len;
         }
-        size_t i = n;
-        while (i > 0 && ++at[i - 1] == sweep->axes.items[i - 1].values.len) {
-            at[--i] = 0;
-        }
-        more = i > 0;
     }
-    free(at);
 }
 
 static void list_combinations(struct expansion *e)
@@ -520,23 +517,19 @@ const char *point_exchange_name(const struct spec *spec, const struct point *poi
     return exchange_name(&spec->systems.items[point->system].exchange, point->exchange);
 }
 
-enum exchange_wire point_wire(const struct spec *spec, const struct point *point)
+struct exchange point_exchange(const struct spec *spec, const struct point *point)
 {
-    return point->exchange == EXCHANGE_PSERVER ? spec->systems.items[point->system].exchange.wire
-                                               : EXCHANGE_WIRE_FP32;
-}
-
-struct exchange_mode point_mode(const struct spec *spec, const struct point *point)
-{
-    return point->exchange == EXCHANGE_PSERVER ? spec->systems.items[point->system].exchange.mode
-                                               : EXCHANGE_MODE_SYNC;
-}
-
-enum exchange_transport point_transport(const struct spec *spec, const struct point *point)
-{
-    return point->exchange == EXCHANGE_ALL_REDUCE || point->exchange == EXCHANGE_PSERVER
-               ? spec->systems.items[point->system].exchange.transport
-               : EXCHANGE_TRANSPORT_AUTO;
+    struct exchange exchange = spec->systems.items[point->system].exchange;
+    if (point->exchange != EXCHANGE_PSERVER) {
+        exchange.wire = EXCHANGE_WIRE_FP32;
+        exchange.mode = EXCHANGE_MODE_SYNC;
+    }
+    if (point->exchange == EXCHANGE_NONE || point->exchange == EXCHANGE_OTHER) {
+        exchange.transport = EXCHANGE_TRANSPORT_AUTO;
+    }
+    exchange.kind = point->exchange;
+    exchange.server_threads = point->server_threads;
+    return exchange;
 }
 
 struct training_words matrix_training_words(const struct matrix *m)

@@ -53,12 +53,9 @@ bool matrix_has(const struct matrix *m, const struct params *where);
 
 /* "PServer", or the name of a foreign one. Borrowed. */
 const char *point_exchange_name(const struct spec *spec, const struct point *point);
-/* A baseline without servers sends nothing: FP32. */
-enum exchange_wire point_wire(const struct spec *spec, const struct point *point);
-/* A baseline without servers adds gradients up as the others do, and has no peer to wait for. */
-struct exchange_mode point_mode(const struct spec *spec, const struct point *point);
-/* As the definition asks for it. */
-enum exchange_transport point_transport(const struct spec *spec, const struct point *point);
+/* The system's, as the definition asks for it, with the point's kind: a baseline without servers
+ * sends nothing, adds gradients up as the others do, and has no peer to wait for. Borrowed. */
+struct exchange point_exchange(const struct spec *spec, const struct point *point);
 
 /* What those are called that train. Systems may differ: "trainer or worker". */
 struct training_words {

@@ -32,28 +32,6 @@ static void read_words(const struct place *map, const char *key, struct command 
     }
 }
 
-static bool is_pinned(const char *package)
-{
-    const char *equals = strstr(package, "==");
-    return equals != NULL && equals != package && equals[2] != '\0' &&
-           strpbrk(package, " \t<>~!;,") == NULL;
-}
-
-/* Packages must be pinned: a result must mean the same version tomorrow. */
-static void read_python(struct diags *d, const struct place *root, struct profile *p)
-{
-    const struct place place = place_get(root, "python");
-    place_items (item, &place, "packages") {
-        if (place_is_good(&item) && !is_pinned(item.node->s)) {
-            reader_complain(d, &item, "write name==version", "package '%s' is not pinned",
-                            item.node->s);
-        }
-    }
-    read_words(&place, "packages", &p->packages);
-    p->requirements = place_text(&place, "requirements");
-    p->is_optional = place_get(&place, "versions").node != NULL;
-}
-
 /* It becomes part of definitions, which run on other machines. */
 static void check_entrypoint(struct diags *d, const struct place *role)
 {
@@ -97,7 +75,7 @@ static void read_profile(struct node *root, struct profile *p, struct diags *d)
     read_words(&place, "models", &p->models);
     place_flags(&place, "datasets", dataset_kind_names, DATASET_COUNT, p->datasets);
     place_flags(&place, "exchanges", exchange_kind_names, EXCHANGE_COUNT, p->exchanges);
-    read_python(d, &place, p);
+    p->requirements = place_text(PLACE(&place, "python"), "requirements");
     read_roles(d, &place, p);
     /* For what is wrong with them: */
     rendezvous_read(d, &place, &rendezvous);
@@ -122,13 +100,23 @@ int profile_load(const char *text, size_t len, struct profile **ret, struct diag
     return 0;
 }
 
+struct profile *profile_load_shipped(const char *name)
+{
+    const struct embedded *shipped = embedded_find(shipped_profiles, shipped_profiles_count, name);
+    struct profile *loaded = NULL;
+    _cleanup_(diags_done) struct diags diags = {0};
+    if (shipped != NULL) { /* a test reads all of them */
+        (void)profile_load(shipped->text, strlen(shipped->text), &loaded, &diags);
+    }
+    return loaded;
+}
+
 void profile_free(struct profile *profile)
 {
     if (profile == NULL) {
         return;
     }
     command_done(&profile->models);
-    command_done(&profile->packages);
     free(profile->folder);
     free(profile->interpreter);
     free(profile->install);
@@ -139,36 +127,13 @@ void profile_free(struct profile *profile)
     free(profile);
 }
 
-/* "./../x" in "/a/b" is "/a/x": people read it, and paste it. `folder` has no links in it. */
-static void put_path(const char *word, const char *folder, struct buf *out)
-{
-    size_t len = strlen(folder);
-    word += strlen("./");
-    while (str_has_prefix(word, "../")) {
-        word += strlen("../");
-        while (len > 0 && folder[--len] != '/') {
-        }
-    }
-    buf_append(out, folder, len);
-    buf_printf(out, "/%s", word);
-}
-
-/* The words of a command line; those that begin with "./" become paths. Owned. */
+/* Its first word that begins with "./" becomes a path. Owned. */
 static char *placed_line(const char *line, const char *folder)
 {
-    struct buf out = BUF_INIT;
-    while (*line != '\0') {
-        const size_t blanks = strspn(line, " "), len = strcspn(line + blanks, " ");
-        _cleanup_(freep) char *word = xstrndup(line + blanks, len);
-        buf_append(&out, line, blanks);
-        if (str_has_prefix(word, "./")) {
-            put_path(word, folder, &out);
-        } else {
-            buf_puts(&out, word);
-        }
-        line += blanks + len;
-    }
-    return buf_take(&out);
+    const char *at = str_has_prefix(line, "./") ? line : strstr(line, " ./");
+    const size_t len = at == NULL ? 0 : (size_t)(at - line) + strspn(at, " ");
+    return at == NULL ? xstrdup(line)
+                      : xasprintf("%.*s%s%s", (int)len, line, folder, line + len + 1);
 }
 
 void profile_place(struct profile *profile, const char *folder, const char *interpreter)

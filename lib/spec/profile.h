@@ -24,8 +24,6 @@ struct profile {
     struct command models;        /* all that it can train; none: any */
     bool datasets[DATASET_COUNT]; /* none: any, also of a foreign name; likewise exchanges */
     bool exchanges[EXCHANGE_COUNT];
-    struct command packages; /* of Python, "torch==2.15.0"; none: it needs no Python */
-    bool is_optional; /* its packages are for certain versions of Python, which few machines have */
     const char *requirements; /* file with all pins, next to profile.yaml; NULL without `python` */
     char *folder;             /* where its files lie, once placed; owned, as what follows */
     char *interpreter;        /* of its Python, once placed; NULL: none */
@@ -39,6 +37,8 @@ struct profiles {
 
 /* Reads profile.yaml. 0 and an owned profile; or -EINVAL with a diagnostic for every problem. */
 int profile_load(const char *text, size_t len, struct profile **ret, struct diags *diags);
+/* One that is part of this program. Owned; NULL: none has that name. */
+struct profile *profile_load_shipped(const char *name);
 void profile_free(struct profile *profile);
 
 /* Fills in what depends on the machine, once: words that start with "./" are files in `folder`, the

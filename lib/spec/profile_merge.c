@@ -1,24 +1,9 @@
 /* See profile.h. */
 
-#include <string.h>
-
 #include "base/mem.h"
 #include "base/str.h"
 #include "doc/tree.h"
 #include "spec/profile.h"
-
-/* Owned; NULL: none ships with that name. */
-static struct profile *load_shipped(const char *name)
-{
-    const struct embedded *shipped = embedded_find(shipped_profiles, shipped_profiles_count, name);
-    struct profile *loaded = NULL;
-    _cleanup_(diags_done) struct diags diags = {0};
-    if (shipped != NULL) {
-        (void)profile_load(shipped->text, strlen(shipped->text), &loaded, &diags); /* a test reads
-                                                                                      all of them */
-    }
-    return loaded;
-}
 
 static void add_copies(const struct node *list, struct node *out)
 {
@@ -140,7 +125,7 @@ void profiles_merge(const struct profiles *profiles, struct node *definition)
         if (name == NULL) {
             continue;
         }
-        struct profile *shipped = profiles == NULL ? load_shipped(name) : NULL;
+        struct profile *shipped = profiles == NULL ? profile_load_shipped(name) : NULL;
         const struct profile *found = profiles == NULL ? shipped : profiles_find(profiles, name);
         if (found != NULL) {
             merge(found, tree_get(definition, "spec"), system);

@@ -98,23 +98,18 @@ static int64_t number_of(const struct rendezvous_member *m, const char *name, si
     uint64_t port = 0;
     const char *colon = strrchr(m->listen, ':');
     (void)(colon == NULL ? 0 : parse_u64(colon + 1, &port)); /* 0 without one */
-    const struct {
-        const char *name;
-        int64_t value;
-    } numbers[] = {{"index", m->index},
-                   {"count", m->replicas[m->role]},
-                   {"training", m->replicas[training_role(m)]},
-                   {"port", (int64_t)port},
-                   {"pservers", m->replicas[ROLE_PSERVER]},
-                   {"trainers", m->replicas[ROLE_TRAINER]},
-                   {"workers", m->replicas[ROLE_WORKER]},
-                   {"launchers", m->replicas[ROLE_LAUNCHER]}};
-    for (size_t i = 0; i < COUNT_OF(numbers); i++) {
-        if (strlen(numbers[i].name) == len && memcmp(numbers[i].name, name, len) == 0) {
-            return numbers[i].value;
-        }
-    }
-    return -1;
+    static const char *const names[] = {"index",    "count",    "training", "port",
+                                        "pservers", "trainers", "workers",  "launchers"};
+    const int64_t numbers[] = {m->index,
+                               m->replicas[m->role],
+                               m->replicas[training_role(m)],
+                               (int64_t)port,
+                               m->replicas[ROLE_PSERVER],
+                               m->replicas[ROLE_TRAINER],
+                               m->replicas[ROLE_WORKER],
+                               m->replicas[ROLE_LAUNCHER]};
+    const int i = str_index_n(name, len, names, COUNT_OF(names));
+    return i < 0 ? -1 : numbers[i];
 }
 
 /* ---- a value ---- */

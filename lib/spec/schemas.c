@@ -72,12 +72,7 @@ static void include(struct node *node)
     }
     const char *name = tree_get_text(node, "x-schema");
     if (name != NULL) {
-        const struct node *part = find(name);
-        for (size_t i = 0; i < part->n_children; i++) {
-            if (tree_get(node, part->children[i]->key) == NULL) {
-                tree_set_take(node, part->children[i]->key, tree_copy(part->children[i]));
-            }
-        }
+        schema_add(node, find(name));
         tree_remove(node, "x-schema");
     }
     for (size_t i = 0; i < node->n_children; i++) {

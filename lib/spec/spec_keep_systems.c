@@ -154,32 +154,7 @@ static void merge_points(struct node *points)
     drop_items(points, it, array_any(points->children, i_it, other, is_same(*other, it)));
 }
 
-static bool is_empty(const struct node *node)
-{
-    return node != NULL && (node->kind == NODE_MAP || node->kind == NODE_SEQ) &&
-           node->n_children == 0;
-}
-
-/* A sweep of nothing else becomes one of the batch that the workload has,
- * which is its one point. */
-static void sweep_batch(const struct node *spec, struct node *sweep)
-{
-    const struct node *batch = tree_path(spec, "workload", "batchSize", NULL);
-    const struct node *points = tree_get(sweep, "points");
-    const bool has_none =
-        is_empty(tree_get(sweep, "grid")) || (n_items(points) > 0 && is_empty(points->children[0]));
-    if (has_none && batch != NULL) {
-        while (sweep->n_children > 0) {
-            tree_free(tree_take_at(sweep, 0));
-        }
-        struct node *grid = tree_new(NODE_MAP), *axis = tree_new(NODE_SEQ);
-        tree_append_take(axis, tree_copy(batch));
-        tree_set_take(grid, "batch_size", axis);
-        tree_set_take(sweep, "grid", grid);
-    }
-}
-
-static void drop_swept(const struct node *spec, struct node *sweep, const struct node *gone)
+static void drop_swept(struct node *sweep, const struct node *gone)
 {
     struct node *points = spec_list_points(sweep);
     if (sweep == NULL || sweep->kind != NODE_MAP) {
@@ -191,24 +166,14 @@ static void drop_swept(const struct node *spec, struct node *sweep, const struct
         remove_keys(points->children[i], gone);
     }
     merge_points(points);
-    sweep_batch(spec, sweep);
 }
 
-static void drop_names(struct node *spec, const char *systems, const struct node *gone,
-                       struct diags *diags)
+static void drop_names(struct node *spec, const struct node *gone)
 {
-    struct node *where = tree_path(spec, "baseline", "where", NULL);
-    drop_swept(spec, tree_get(spec, "sweep"), gone);
-    drop_swept(spec, tree_path(spec, "local", "sweep", NULL), gone);
+    drop_swept(tree_get(spec, "sweep"), gone);
+    drop_swept(tree_path(spec, "local", "sweep", NULL), gone);
     drop_about(spec, "thresholds", "where", gone);
-    const bool had_names = where != NULL && !is_empty(where);
-    remove_keys(where, gone);
-    if (had_names && is_empty(where)) {
-        _cleanup_(freep) char *origin = xasprintf("--systems %s", systems);
-        diags_add_from(diags, origin, (struct mark){0}, "spec.baseline.where",
-                       "name a value of the sweep that these systems have",
-                       "only systems that are left out use its names");
-    }
+    remove_keys(tree_path(spec, "baseline", "where", NULL), gone);
 }
 
 /* ---- systems ---- */
@@ -261,8 +226,6 @@ void spec_keep_systems(struct node *root, const char *names, struct diags *diags
         }
     }
     keep_counts(spec, gone);
-    if (gone->n_children > 0) {
-        drop_names(spec, names, gone, diags);
-    }
+    drop_names(spec, gone);
     tree_free(gone);
 }

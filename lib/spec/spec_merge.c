@@ -103,13 +103,6 @@ static struct node *new_value(const char *text, const char *origin)
     return node;
 }
 
-static char *scalar_text(const struct node *node)
-{
-    return node != NULL && node->kind == NODE_INT
-               ? xasprintf("%lld", (long long)node->i)
-               : xstrdup(node != NULL && node->kind == NODE_STRING ? node->s : "");
-}
-
 /* Values for every name are points of their own: a grid, in place of the list. */
 static void replace_points(struct node *root, const struct spec_overrides *overrides)
 {
@@ -129,35 +122,32 @@ static void replace_points(struct node *root, const struct spec_overrides *overr
     tree_set_take(spec, "sweep", tree_new(NODE_MAP));
 }
 
+static bool has_value(const struct node *point, const char *name, const struct node *value)
+{
+    const struct node *own = tree_get(point, name);
+    return own != NULL && own->kind == value->kind &&
+           (own->kind == NODE_INT ? own->i == value->i : str_eq(own->s, value->s));
+}
+
 /* Keeps the points that have one of the values under that name. */
 static void choose_points(struct node *list, const char *name, const struct node *values,
                           struct diags *diags)
 {
-    _cleanup_(texts_done) struct texts own = {0}, wanted = {0}; /* own: of the points */
-    _cleanup_(buf_done) struct buf fix = BUF_INIT;
     const size_t n_problems = diags->list.len;
-    const struct node *names = list->children[0];
-    for (size_t i = 0; i < list->n_children; i++) {
-        char *text = scalar_text(tree_get(list->children[i], name));
-        if (text[0] != '\0' && !texts_have(&own, text)) {
-            buf_printf(&fix, "%s%s", fix.len == 0 ? "use one of " : ", ", text);
-        }
-        *vec_push(&own.list) = text;
-    }
-    buf_puts(&fix, fix.len > 0 ? "; or --set all of " : "--set all of ");
-    for (size_t i = 0; i < names->n_children; i++) {
-        buf_printf(&fix, "%s%s", i > 0 ? ", " : "", names->children[i]->key);
-    }
-    buf_printf(&fix, "%s for other points", tree_get(names, name) == NULL ? ", too," : "");
     for (size_t i = 0; i < values->n_children; i++) {
-        char *text = *vec_push(&wanted.list) = scalar_text(values->children[i]);
-        if (!texts_have(&own, text)) {
-            diags_add_from(diags, values->origin, (struct mark){0}, "", buf_cstr(&fix),
+        const struct node *value = values->children[i];
+        if (!array_any(list->children, list->n_children, it, has_value(*it, name, value))) {
+            _cleanup_(freep) char *text = value->kind == NODE_INT
+                                              ? xasprintf("%lld", (long long)value->i)
+                                              : xstrdup(value->s);
+            diags_add_from(diags, value->origin, (struct mark){0}, "",
+                           "choose values of the list, or --set all names of its points for others",
                            "no point has %s=%s", name, text);
         }
     }
-    for (size_t i = own.list.len; i-- > 0 && diags->list.len == n_problems;) {
-        if (!texts_have(&wanted, own.list.items[i])) {
+    for (size_t i = list->n_children; i-- > 0 && diags->list.len == n_problems;) {
+        const struct node *point = list->children[i];
+        if (!array_any(values->children, values->n_children, it, has_value(point, name, *it))) {
             tree_free(tree_take_at(list, i));
         }
     }

@@ -202,9 +202,7 @@ static void read_threshold(struct reading *r, const struct place *place, struct 
             ? schema_check_word(r->diags, &metric_place, metric_names, COUNT_OF(metric_names))
             : -1;
     t->metric = metric < 0 ? FIGURE_THROUGHPUT : metric;
-    if (where.node != NULL) {
-        spec_read_params(r, &where, &t->where);
-    }
+    spec_read_params(r, &where, &t->where);
     t->has_min = place_is_good(&min);
     t->has_max = place_is_good(&max);
     t->min = place_number(place, "min", 0);

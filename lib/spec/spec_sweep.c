@@ -79,6 +79,7 @@ static bool check_name(struct reading *r, const struct place *place, const char 
 
 void spec_read_params(struct reading *r, const struct place *place, struct params *ret)
 {
+    *ret = (struct params){0};
     if (!place_is_good(place)) {
         return;
     }
@@ -175,9 +176,7 @@ static void check_names(struct diags *d, const struct place *point, const struct
 static void read_points(struct reading *r, const struct place *sweep)
 {
     place_items (item, sweep, "points") {
-        struct params *point = vec_push(&r->spec->sweep.points);
-        *point = (struct params){0};
-        spec_read_params(r, &item, point);
+        spec_read_params(r, &item, vec_push(&r->spec->sweep.points));
         check_names(r->diags, &item, item.up->node->children[0]);
     }
 }
@@ -195,9 +194,7 @@ void spec_read_sweep(struct reading *r)
         read_axes(r, PLACE(&place, "grid"));
     }
     place_items (item, &place, "exclude") {
-        struct params *exclude = vec_push(&r->spec->sweep.exclude);
-        *exclude = (struct params){0};
-        spec_read_params(r, &item, exclude);
+        spec_read_params(r, &item, vec_push(&r->spec->sweep.exclude));
     }
     place_items (item, &place, "require") {
         if (place_is_good(&item)) {

@@ -127,22 +127,16 @@ static void check_system(struct reading *r, const struct place *place, const str
     }
 }
 
-/* A launcher speaks for the whole gang, which benchworker's trainers do for themselves. */
-static void check_launcher(struct reading *r, const struct place *place)
-{
-    struct place launcher = place_get(PLACE(place, "roles"), "launcher");
-    const char *profile = tree_get_text(place->node, "profile");
-    if (launcher.node != NULL && profile != NULL && str_eq(profile, PROFILE_NATIVE)) {
-        reader_complain_key(r->diags, &launcher, "remove it",
-                            "a system with profile " PROFILE_NATIVE " has no launcher");
-    }
-}
-
 void spec_check_systems(struct reading *r)
 {
     vec_each (const struct system, system, &r->spec->systems) {
         struct place item = place_item(PLACE(&r->at, "systems"), system->item);
-        check_launcher(r, &item);
+        const struct place launcher = place_get(PLACE(&item, "roles"), "launcher");
+        /* It speaks for the whole gang, which benchworker's trainers do for themselves. */
+        if (launcher.node != NULL && str_eq(system->profile, PROFILE_NATIVE)) {
+            reader_complain_key(r->diags, &launcher, "remove it",
+                                "a system with profile " PROFILE_NATIVE " has no launcher");
+        }
         const struct profile *profile =
             r->profiles == NULL ? NULL : profiles_find(r->profiles, system->profile);
         if (profile != NULL) {

@@ -268,8 +268,6 @@ class Validate(cli.CliCase):
                           ("systems", "did you mean 'spec.systems'?"),
                           ("measure.steps", "did you mean 'spec.measure.steps'?"),
                           ("xyzzy", "it has: apiVersion, kind,"),
-                          ("spec.systems[x]", "did you mean 'spec.systems'?"),
-                          ("spec.systems[0", "did you mean 'spec.systems'?"),
                           ("spec.xyzzy", "it has: description, systems,"),
                           ("spec.measure.steps.x", "it has no fields of its own")):
             with self.subTest(path=path):
@@ -422,8 +420,8 @@ class Plan(cli.CliCase):
         points = [(p["parameters"]["pservers"], p["parameters"]["trainers"]) for p in plan["points"] if not p["baseline"]]
         self.assertEqual([(20, 20), (20, 40)], points)
         done = self.ctl("plan", "vgg16-systems", "--set", "trainers=20,30", code=2)
-        self.assertIn("--set trainers=20,30: error: no point has trainers=30\n  fix: use one of 20, 40, 80, 100, 60; or --set all of "
-                      "pservers, trainers, batch_size for other points\n", done.stderr)
+        self.assertIn("--set trainers=20,30: error: no point has trainers=30\n  fix: choose values of the list, or --set all names of "
+                      "its points for others\n", done.stderr)
         plan = self.ctl("plan", "vgg16-systems", "--set", "pservers=1", "--set", "trainers=2", "--set", "batch_size=4", "--set", "cpu=600m",
                         "--set", "memory=3Gi").stdout
         self.assertIn("Largest point: 3 replicas, 1800m CPU, 9Gi memory.\n", plan)

@@ -55,8 +55,6 @@ TEST(plain_scalars_are_what_kubernetes_takes_them_for)
         {"a-b", "\"a-b\""},
         {"'012'", "\"012\""},
         {"\"no\"", "\"no\""},
-        {"!!str 012", "\"012\""},
-        {"! 12", "\"12\""},
         {"|\n  yes\n  no\n", "\"yes\\nno\\n\""},
         {"$(POD_IP)", "\"$(POD_IP)\""},
         {"nope", "\"nope\""},
@@ -138,6 +136,7 @@ TEST(refuses)
         {"a: *x", "f:1:4: error: a: alias '*x' has no complete anchor '&x' before it"},
         {"a: &x [*x]", "f:1:8: error: a[0]: alias '*x' has no complete anchor"},
         {"a: !!int '5'", "f:1:4: error: a: tag 'tag:yaml.org,2002:int' is not supported"},
+        {"a: !!str 5", "f:1:4: error: a: tag 'tag:yaml.org,2002:str' is not supported"},
         {"a: !mine {}", "f:1:4: error: a: tag '!mine' is not supported"},
         {"a: \"x\\0y\"", "f:1:4: error: a: the string contains a NUL character"},
         {"\"x\\0y\": 1", "the key contains a NUL character"},
@@ -178,7 +177,7 @@ TEST(finds_all_at_once)
 
 TEST(limits_hold)
 {
-    struct tree_limits small = {.bytes = 60, .nodes = 7, .copies = 4, .depth = 3};
+    struct tree_limits small = {.bytes = 60, .nodes = 7, .depth = 3};
     static const struct {
         const char *yaml, *expected;
     } rows[] = {
@@ -187,7 +186,7 @@ TEST(limits_hold)
         {"[&a [1], *a]", "[[1],[1]]"},
         {"[&a [1, 2, 3], *a]", "f:1:16: error: [1]: the file has more than 7 values"},
         {"[&a [1], *a, *a]", "[[1],[1],[1]]"},
-        {"[&a [1], *a, *a, *a]", "f:1:18: error: [3]: aliases copy more than 4 values"},
+        {"[&a [1], *a, *a, *a]", "f:1:18: error: [3]: the file has more than 7 values"},
         {"[[[1]]]", "[[[1]]]"},
         {"[[[[1]]]]", "f:1:4: error: [0][0][0]: is nested deeper than 3 levels"},
         {"[&a [1], [[*a]]]", "nested deeper than 3 levels"},
@@ -205,7 +204,7 @@ TEST(limits_hold)
 
 TEST(aliases_are_paid_for_by_the_byte)
 {
-    static const struct tree_limits small = {.bytes = 60, .nodes = 100, .copies = 10, .depth = 3};
+    static const struct tree_limits small = {.bytes = 60, .nodes = 100, .depth = 3};
     static const char five[] = "[&a x12345678901234567890123456789012345,*a,*a,*a,*a]";
     static const char seven[] = "[&a x12345678901234567890123456789012345,*a,*a,*a,*a,*a,*a]";
     _cleanup_(freep) char *good = parse_limited(five, strlen(five), &small);

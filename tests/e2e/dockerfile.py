@@ -90,7 +90,7 @@ class Stage:
         target = self._upper / "usr" / "local"
         target.mkdir(parents=True)
         bare_root.must(["cp", "-aT", prefix, target])
-        bare_root.must(["sed", "-i", f"1s,.*,#!/usr/local/bin/python{version},", target / "bin" / "pip3"])
+        bare_root.must(["sed", "-i", f"1s,.*,#!/usr/local/bin/python{version},", target / "bin" / "pip"])
 
     def _run(self, words, root=None, below=None, **options):
         # Debian's pip installs next to Debian's own packages only if it is told to.

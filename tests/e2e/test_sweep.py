@@ -121,7 +121,6 @@ def check_gpus(t, cluster, ctl):
     plan = ctl("plan", "-f", str(path)).stdout
     t.equal(["0 1 1 1", "1 4 4 1", "2 4 4 2"], [f"{row[0]} {row[3]} {row[4]} {re.search('tp=(.)', row[1])[1]}" for row in
                                                 map(str.split, plan.splitlines()[1:4])], "plan: points that can run, and their GPUs")
-    t.match("An hour of trials takes 1 to 4 device hours", plan, "plan: device hours")
     done = ctl("run", "-f", str(path), "-o", "json")
     result = json.loads(done.stdout)
     t.equal([1, 4, 4], [p["devices"] for p in result["points"]], "run: GPUs of the points")

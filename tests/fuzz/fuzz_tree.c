@@ -1,4 +1,4 @@
-/* Fuzz target: any bytes as a YAML document, merge keys or not. A refused text has a diagnostic and
+/* Fuzz target: any bytes as a YAML document. A refused text has a diagnostic and
  * no tree; an accepted one keeps to the limits, and so does its copy. */
 #include "fuzz.h"
 
@@ -17,19 +17,16 @@ static void check_tree(const struct node *root, const struct tree_limits *limits
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    for (int merges = 0; merges <= 1; merges++) {
-        struct tree_limits limits = TREE_LIMITS_DEFAULT;
-        struct diags diags = {0};
-        struct node *root = NULL;
-        limits.has_merge_keys = merges;
-        if (tree_parse((const char *)data, size, &limits, &root, &diags) == 0) {
-            require(diags.list.len == 0);
-            check_tree(root, &limits);
-            tree_free(root);
-        } else {
-            require(root == NULL && diags.list.len > 0);
-            diags_done(&diags);
-        }
+    static const struct tree_limits limits = TREE_LIMITS_DEFAULT;
+    struct diags diags = {0};
+    struct node *root = NULL;
+    if (tree_parse((const char *)data, size, &limits, &root, &diags) == 0) {
+        require(diags.list.len == 0);
+        check_tree(root, &limits);
+        tree_free(root);
+    } else {
+        require(root == NULL && diags.list.len > 0);
+        diags_done(&diags);
     }
     return 0;
 }

@@ -377,9 +377,9 @@ TEST(bf16_on_the_wire)
     exchange_suffix(&s->workload.exchange, suffix);
     assert_string_equal(suffix, " BF16 serverThreads=2");
     struct point point = {.exchange = EXCHANGE_PSERVER};
-    assert_int_equal(point_wire(s, &point), EXCHANGE_WIRE_BF16);
+    assert_int_equal(point_exchange(s, &point).wire, EXCHANGE_WIRE_BF16);
     point.exchange = EXCHANGE_NONE;
-    assert_int_equal(point_wire(s, &point), EXCHANGE_WIRE_FP32);
+    assert_int_equal(point_exchange(s, &point).wire, EXCHANGE_WIRE_FP32);
     spec_free(s);
     _cleanup_(freep) char *plain = definition_with("wire: FP32", "wire: FP32");
     s = definition_load(plain, NULL);
@@ -408,7 +408,8 @@ TEST(modes_of_an_exchange)
                       measure + strlen("warmupSteps: 1, steps: 5"));
         _cleanup_(spec_freep) struct spec *s = definition_load(text, NULL);
         struct point point = {.exchange = EXCHANGE_PSERVER}, baseline = {.exchange = EXCHANGE_NONE};
-        const struct exchange_mode modes[] = {point_mode(s, &point), point_mode(s, &baseline)};
+        const struct exchange_mode modes[] = {point_exchange(s, &point).mode,
+                                              point_exchange(s, &baseline).mode};
         char texts[2][EXCHANGE_MODE_TEXT_MAX];
         exchange_mode_text(&modes[0], texts[0]);
         exchange_mode_text(&modes[1], texts[1]);

@@ -611,14 +611,12 @@ TEST(wrong_options_name_themselves)
         {grid, "trainers=99999999999999999999", 0, 0, "--set trainers=99999999999999999999: error"},
         {grid, "trainers=012", 0, 0, "--set trainers=012: error: spec.sweep.grid.trainers[0]"},
         {points, "trainers=2,3", 0, 0,
-         "--set trainers=2,3: error: no point has trainers=3\n  fix: use one of 1, 2, 4"},
+         "--set trainers=2,3: error: no point has trainers=3\n  fix: choose values of "},
         {points, "trainers=8", 0, 0,
          "--set trainers=8: error: no point has trainers=8\n"
-         "  fix: use one of 1, 2, 4; or --set all of pservers, trainers for other points\n"},
+         "  fix: choose values of the list, or --set all names of its points for others\n"},
         {points, "trainers=", 0, 0, "--set trainers=: error: the name or the value is missing"},
-        {points, "batch_size=16", 0, 0,
-         "--set batch_size=16: error: no point has batch_size=16\n"
-         "  fix: --set all of pservers, trainers, too, for other points\n"},
+        {points, "batch_size=16", 0, 0, "--set batch_size=16: error: no point has batch_size=16\n"},
         {grid, NULL, 2000000, 0,
          "--steps 2000000: error: spec.measure.steps: 2000000 is out of range"},
         {grid, NULL, -1, 0, "--steps -1: error: spec.measure.steps: -1 is out of range"},
