@@ -328,24 +328,23 @@ const struct verb verb_gate = {
                 "  benchctl gate 7k3fq -o junit > gate.xml\n"
                 "  benchctl gate 7k3fq --base 5hd2p -o markdown\n"
                 "  benchctl gate 7k3fq --base none\n",
-    .details =
-        "Gives one exit code for continuous integration, from the run, its thresholds and\n"
-        "its comparison with a base. What is not shown does not pass.\n"
-        "  0   every check passed; each point is shown less than 5% slower (95%), or\n"
-        "      less than --margin\n"
-        "  1   a trial of any point has no result\n"
-        "  7   a threshold is missed, or could not be judged; or all are skipped, and\n"
-        "      there is no comparison\n"
-        "  6   shown to be slower than the base; of a given --margin, by more than that\n"
-        "  15  neither is shown: no base, too few trials, a machine that is too noisy\n"
-        "      (then it prints what this machine can show), a point that is missing\n"
-        "--ab is the way that works from the first night: it finds the figures in the\n"
-        "outputs as benchctl try --write does, runs both commands N times in turn, which\n"
-        "takes 2 N times as long as one of them, stores the run and compares both.\n"
-        "With --axis the base is in the run itself. Without --axis and --base, the base\n"
-        "is the newest level of earlier runs of the benchmark in the same place: three\n"
-        "or more of one definition, machine and build, as fast as each other, and not\n"
-        "slower than the level before.",
+    .details = "Gives one exit code for continuous integration, from the run, its thresholds and\n"
+               "its comparison with a base. What is not shown does not pass.\n"
+               "  0   every check passed; each point is shown less than 5% slower (95%), or\n"
+               "      less than --margin\n"
+               "  1   a trial of any point has no result\n"
+               "  7   a threshold is missed, or could not be judged; or all are skipped, and\n"
+               "      there is no comparison\n"
+               "  6   shown to be slower than the base; of a given --margin, by more than that\n"
+               "  15  neither is shown: no base, too few trials, a machine that is too noisy\n"
+               "      (then it prints what this machine can show), a point that is missing\n"
+               "--ab is the way that works from the first night: it finds the figures in the\n"
+               "outputs as benchctl try --write does, runs both commands N times in turn, which\n"
+               "takes 2 N times as long as one of them, stores the run and compares both.\n"
+               "With --axis the base is in the run itself. Without --axis and --base, the base\n"
+               "is the newest level of earlier runs of the benchmark in the same place: three\n"
+               "or more of one definition, machine and build, as fast as each other, and not\n"
+               "slower than the level before.",
     VERB_OPTS(gate_opts),
     .formats = "text|markdown|junit|json",
     .min_words = 1,
