@@ -13,5 +13,6 @@ enum exit_code local_run(struct backend *b, char **ret_name);
 /* Stores a run of the definition under a new name (owned). EXIT_OK, or prints the error. */
 enum exit_code local_run_put(struct store *s, const struct run_def *def, char **ret_name);
 
+enum try_use { TRY_SHOW, TRY_WRITE, TRY_FOR_RUN /* writes into a file that a run will use */ };
 /* `benchctl try`: the whole verb. */
-enum exit_code local_try(const struct cli *cli);
+enum exit_code local_try(const struct cli *cli, enum try_use use);

@@ -31,7 +31,8 @@
 struct local_try {
     const struct cli *cli;
     int64_t timeout_ms;
-    bool writes; /* --write */
+    bool writes;     /* --write */
+    bool has_reader; /* the file is of a person, to whom each change of it is reported */
     struct profiles profiles;
     struct definition_file file;
     struct run_def *def;
@@ -177,8 +178,8 @@ static enum exit_code run_trial(const struct lesson *l, struct trial *t)
     _cleanup_(freep) char *name = NULL, *text = who(t);
     _cleanup_(loaded_run_done) struct loaded_run run = {0}, ended = {0};
     struct err err;
-    cli_note(try->cli, "trying %s for %lld s at most; nothing is stored", text,
-             (long long)try->timeout_ms / 1000);
+    cli_note(try->cli, "trying %s for %lld s at most; %s", text, (long long)try->timeout_ms / 1000,
+             try->has_reader ? "nothing is stored" : "this trial is not stored");
     enum exit_code code = local_run_put(try->store, def, &name);
     code = code == EXIT_OK ? local_store_load_run(try->cli, try->store, name, &run) : code;
     const struct drive_params params = {
@@ -245,7 +246,7 @@ static enum exit_code show(const struct lesson *l, const struct trial *t)
     } else {
         try_put_figure(&t->seen, &out);
     }
-    if (l->try->writes && code_of(t) != EXIT_OK) {
+    if (l->try->writes && l->try->has_reader && code_of(t) != EXIT_OK) {
         buf_puts(&out, "nothing was written\n");
     }
     return cli_print(&out) == EXIT_OK ? code_of(t) : EXIT_LOCAL_RESOURCE;
@@ -311,7 +312,7 @@ static enum exit_code write_file(const struct lesson *l, struct buf *said)
     try_rule_put(&l->rule, &rule);
     if (rule.len == 0) {
         buf_printf(said, "nothing to write: the figures are known without a change of %s\n",
-                   file->path);
+                   l->try->has_reader ? file->path : "the definition");
     } else if (!try_put_log(file->text, file->len, l->one.seen.def->spec->systems.items[0].name,
                             buf_cstr(&rule), &text, &line)) {
         return cli_error(EXIT_USAGE, "write it into the system yourself",
@@ -323,12 +324,17 @@ static enum exit_code write_file(const struct lesson *l, struct buf *said)
             return cli_error(EXIT_LOCAL_RESOURCE, NULL, "cannot write %s: %s", file->path,
                              strerror(-r));
         }
-        buf_printf(said, "wrote %s:%u: log: %s\n", file->path, line, buf_cstr(&rule));
+        if (l->try->has_reader) {
+            buf_printf(said, "wrote %s:%u: ", file->path, line);
+        }
+        buf_printf(said, "log: %s\n", buf_cstr(&rule));
         file->len = text.len; /* the next system's rule is written into this */
         free(file->text);
         file->text = buf_take(&text);
     }
-    buf_printf(said, "next: benchctl run %s --local\n", file->path);
+    if (l->try->has_reader) {
+        buf_printf(said, "next: benchctl run %s --local\n", file->path);
+    }
     return cli_print(said);
 }
 
@@ -430,9 +436,10 @@ static enum exit_code open_try(struct local_try *try)
     return code == EXIT_OK ? make_store(try) : code;
 }
 
-enum exit_code local_try(const struct cli *cli)
+enum exit_code local_try(const struct cli *cli, enum try_use use)
 {
-    _cleanup_(done) struct local_try try = {.cli = cli, .writes = args_has(&cli->args, "write")};
+    _cleanup_(done) struct local_try try = {
+        .cli = cli, .writes = use != TRY_SHOW, .has_reader = use != TRY_FOR_RUN};
     const enum exit_code opened = open_try(&try);
     enum exit_code worst = opened;
     for (uint32_t i = 0; opened == EXIT_OK && i < try.def->spec->systems.len; i++) {

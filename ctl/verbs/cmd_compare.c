@@ -2,6 +2,8 @@
  * benchctl compare RUN --axis NAME: of two things in one run, is the second slower?
  * benchctl gate RUN: may this run go in? The verdict of compare, of the thresholds and of the run
  * itself in one, against a base that the stored runs give, for continuous integration. */
+#include <errno.h>
+
 #include "base/str.h"
 #include "compare/comparison.h"
 #include "compare/gate.h"
@@ -57,19 +59,15 @@ static enum exit_code take_wanted(const struct cli *cli, struct wanted *ret)
 }
 
 /* Compares the two values of --axis inside a run. */
-static enum exit_code compare_sides(const struct wanted *w, const struct loaded_run *run,
-                                    struct comparison **ret)
+static int compare_sides(const struct wanted *w, const struct loaded_run *run,
+                         struct comparison **ret, const char **ret_fix, struct err *err)
 {
-    const char *fix = NULL;
-    struct err err = {0};
     const struct compare_axis_params params = {
         .axis = w->axis,
         .threshold_ratio = w->threshold_ratio,
         .margin = w->margin,
     };
-    return comparison_new_axis(run->result, &params, ret, &fix, &err) < 0
-               ? cli_error(EXIT_USAGE, fix, "%s", err.msg)
-               : EXIT_OK;
+    return comparison_new_axis(run->result, &params, ret, ret_fix, err);
 }
 
 /* ---- compare ---- */
@@ -103,7 +101,11 @@ static enum exit_code run_compare(struct cli *cli)
         code = code == EXIT_OK ? loaded_run_check(cli, &runs[i]) : code;
     }
     if (code == EXIT_OK && wanted.axis != NULL) {
-        code = compare_sides(&wanted, &runs[0], &comparison);
+        const char *fix = NULL;
+        struct err err = {0};
+        code = compare_sides(&wanted, &runs[0], &comparison, &fix, &err) < 0
+                   ? cli_error(EXIT_USAGE, fix, "%s", err.msg)
+                   : EXIT_OK;
     } else if (code == EXIT_OK) {
         const struct compare_params params = {.threshold_ratio = wanted.threshold_ratio,
                                               .margin = wanted.margin,
@@ -219,7 +221,7 @@ static void compare_with_found(struct gate_input *in, const struct compare_param
 static enum exit_code compare_with_base(struct backend *b, const struct wanted *w,
                                         struct gate_input *in)
 {
-    const char *fix;
+    const char *fix = NULL;
     struct compare_params params = {
         .threshold_ratio = w->threshold_ratio, .margin = w->margin, .is_strict = w->is_strict};
     enum exit_code code = EXIT_OK;
@@ -227,7 +229,9 @@ static enum exit_code compare_with_base(struct backend *b, const struct wanted *
         return EXIT_OK;
     }
     if (w->axis != NULL) {
-        return compare_sides(w, &in->runs[1], &in->comparison);
+        /* A run without a figure of one side has failed, and the gate says so. */
+        const int r = compare_sides(w, &in->runs[1], &in->comparison, &fix, &in->refusal);
+        return r < 0 && r != -ENODATA ? cli_error(EXIT_USAGE, fix, "%s", in->refusal.msg) : EXIT_OK;
     }
     if (w->base == NULL) {
         code = history_load_before(b, in->runs[1].row.benchmark, in->runs[1].row.created_unix_ms,
@@ -288,17 +292,17 @@ static enum exit_code run_gate(struct cli *cli)
     _cleanup_(backend_freep) struct backend *b = NULL;
     _cleanup_(input_done) struct gate_input in = {0};
     enum exit_code code = take_wanted(cli, &w);
-    const char *name = cli->args.words[0];
+    _cleanup_(freep) char *measured = NULL;
     code = code == EXIT_OK ? check_gate_words(cli, &w) : code;
     if (code == EXIT_OK && args_has(&cli->args, "ab")) {
-        code = gate_measure_ab(cli);
         cli->is_local = cli->store == NULL;
+        code = gate_measure_ab(cli, &measured);
         w.axis = "system";
-        name = "latest";
     }
     w.margin.ratio = w.margin.is_default ? GATE_MARGIN_RATIO : w.margin.ratio;
     code = code == EXIT_OK ? backend_open(cli, &b) : code;
     if (code == EXIT_OK) {
+        const char *name = measured == NULL ? cli->args.words[0] : measured;
         code = b->ops->load_figures(b, name, NULL, &in.runs[1]);
     }
     code = code == EXIT_OK ? loaded_run_check(cli, &in.runs[1]) : code;
@@ -312,6 +316,7 @@ static const struct arg_opt gate_opts[] = {
     {"repeats", 0, "N", "With --ab: trials of each command; default: 5"},
     {"warmup", 0, "N", "With --ab: steps per trial before the measured ones; default: 2"},
     {"name", 0, "TEXT", "With --ab: name of the benchmark; default: ab"},
+    {"timeout", 0, "DURATION", "With --ab: longest wait for the figures of a command; default: 5m"},
     {"base", 0, "RUN", "Compare with this run; \"none\" checks thresholds only"},
     {"axis", 0, "NAME", "Compare the two values of NAME inside the run: a sweep name, or system"},
     {"margin", 0, "RATIO", "Refuse unless it is shown to be less than RATIO slower; default: 5%"},
@@ -336,11 +341,13 @@ const struct verb verb_gate = {
                "  7   a threshold is missed, or could not be judged; or all are skipped, and\n"
                "      there is no comparison\n"
                "  6   shown to be slower than the base; of a given --margin, by more than that\n"
+               "  8   a command of --ab printed no figure within --timeout; no verdict\n"
                "  15  neither is shown: no base, too few trials, a machine that is too noisy\n"
                "      (then it prints what this machine can show), a point that is missing\n"
                "--ab is the way that works from the first night: it finds the figures in the\n"
                "outputs as benchctl try --write does, runs both commands N times in turn, which\n"
-               "takes 2 N times as long as one of them, stores the run and compares both.\n"
+               "takes 2 N + 2 times as long as one of them at most, stores the run and compares\n"
+               "both. A command that fails or has no figure ends the run at once: exit code 1.\n"
                "With --axis the base is in the run itself. Without --axis and --base, the base\n"
                "is the newest level of earlier runs of the benchmark in the same place: three\n"
                "or more of one definition, machine and build, as fast as each other, and not\n"

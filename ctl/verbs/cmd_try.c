@@ -20,7 +20,8 @@ static enum exit_code run(struct cli *cli)
         code = cli_error(EXIT_USAGE, "write the definition into a file, and name that",
                          "--write needs a file");
     }
-    return code == EXIT_OK ? local_try(cli) : code;
+    return code == EXIT_OK ? local_try(cli, args_has(&cli->args, "write") ? TRY_WRITE : TRY_SHOW)
+                           : code;
 }
 
 static const struct arg_opt opts[] = {

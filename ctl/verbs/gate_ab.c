@@ -1,6 +1,7 @@
 /* benchctl gate --ab BASE CANDIDATE: measures two commands, interleaved in one run. What `try`
- * finds in their outputs is the log rule of the run's definition; what both verbs print goes to
- * stderr, because stdout is for the verdict. */
+ * finds in their outputs is the log rule of the run's definition; a command that fails there, or
+ * has no figure, fails in the run as well, so that the verdict and its reason are stored. What
+ * both verbs print goes to stderr, because stdout is for the verdict. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,6 +9,7 @@
 
 #include "base/whole_file.h"
 #include "ctl/definition/init_file.h"
+#include "ctl/local/local.h"
 #include "ctl/verbs/verbs.h"
 
 static const char *const sides[] = {"base", "candidate"};
@@ -28,31 +30,31 @@ static void put_definition(const struct cli *cli, struct buf *out)
                "  sweep: {grid: {workers: [1]}}\n"
                "  roles: {worker: {replicas: {from: workers}}}\n"
                "  measure: {warmupSteps: %s, steps: 100}\n"
-               "  repeats: {min: %s, order: Interleaved}\n",
+               "  repeats: {min: %s, order: Interleaved}\n"
+               "  failurePolicy: {onTrialFailure: Stop, maxFailedTrials: 0}\n"
+               "  runPolicy: {backoffLimit: 0}\n",
                args_get(&cli->args, "warmup", "2"), args_get(&cli->args, "repeats", "5"));
 }
 
-/* Another verb on this definition, with the place of the runs. */
-static enum exit_code call(const struct cli *cli, const char *verb, const char *path,
-                           const char *option)
+static enum exit_code find_rules(const struct cli *cli, const char *path)
 {
-    const char *line[8] = {"benchctl", verb, path};
-    int n = 3;
-    if (option != NULL) {
-        line[n++] = option;
-    } else if (cli->store != NULL) {
-        line[n++] = "--store";
-        line[n++] = cli->store;
-    } else {
-        line[n++] = "--local";
-    }
-    if (cli->is_quiet) {
-        line[n++] = "--quiet";
-    }
-    return cli_main(cli->verbs, cli->n_verbs, n, (char **)line); /* reorders, and writes nothing */
+    struct cli of_try = *cli;
+    of_try.args.words = &path;
+    of_try.args.n_words = 1; /* the options of both verbs differ, but for --timeout */
+    return local_try(&of_try, TRY_FOR_RUN);
 }
 
-enum exit_code gate_measure_ab(const struct cli *cli)
+static enum exit_code run(const struct cli *cli, const char *path, char **ret_name)
+{
+    struct cli of_run = *cli;
+    _cleanup_(backend_freep) struct backend *b = NULL;
+    of_run.args = (struct args){.words = &path, .n_words = 1};
+    of_run.output = "";
+    const enum exit_code code = local_backend_open(&of_run, &b);
+    return code == EXIT_OK ? local_run(b, ret_name) : code;
+}
+
+enum exit_code gate_measure_ab(const struct cli *cli, char **ret_name)
 {
     const char *folder = getenv("TMPDIR");
     _cleanup_(freep) char *path =
@@ -69,11 +71,9 @@ enum exit_code gate_measure_ab(const struct cli *cli)
     (void)fflush(stdout); /* nothing was printed */
     const int out = dup(STDOUT_FILENO);
     (void)dup2(STDERR_FILENO, STDOUT_FILENO); /* both exist */
-    enum exit_code code = call(cli, "try", path, "--write");
-    if (code == EXIT_OK) {
-        code = call(cli, "run", path, NULL);
-        code = code == EXIT_RUN_FAILED ? EXIT_OK : code; /* the gate says so */
-    }
+    enum exit_code code = find_rules(cli, path);
+    code = code == EXIT_OK || code == EXIT_RUN_FAILED ? run(cli, path, ret_name) : code;
+    code = code == EXIT_RUN_FAILED ? EXIT_OK : code; /* the gate says so */
     (void)fflush(stdout);
     (void)dup2(out, STDOUT_FILENO);
     (void)close(out);

@@ -12,9 +12,9 @@ extern const struct verb verb_validate, verb_plan, verb_run, verb_get, verb_desc
 extern const struct verb *const verbs[];
 extern const size_t n_verbs;
 
-/* `benchctl gate --ab`: runs both commands, and stores the run. EXIT_OK, or prints the error. In
- * gate_ab.c. */
-enum exit_code gate_measure_ab(const struct cli *cli);
+/* `benchctl gate --ab`: runs both commands, and stores the run; ret_name gets its name
+ * (owned). EXIT_OK, also if a command failed in the run; or prints the error. In gate_ab.c. */
+enum exit_code gate_measure_ab(const struct cli *cli, char **ret_name);
 
 /* Where the runs are that a command line means: --local and --store choose the store, otherwise it
  * is the cluster. EXIT_OK, or prints the error. */

@@ -120,7 +120,7 @@ static int check_points(const struct comparison *c, const char **ret_fix, struct
         return 0;
     }
     *ret_fix = "benchctl results RUN shows why";
-    return err_set(err, EINVAL, "no point of run/%s has a throughput with both %s=%s and %s=%s",
+    return err_set(err, ENODATA, "no point of run/%s has a throughput with both %s=%s and %s=%s",
                    name, c->axis, c->axis_base, c->axis, c->axis_candidate);
 }
 

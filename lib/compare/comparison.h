@@ -159,6 +159,6 @@ struct compare_axis_params {
 };
 
 /* As comparison_new. -EINVAL also when the sweep has no such axis, or not two values of it, or did
- * not interleave its trials. */
+ * not interleave its trials. -ENODATA: no point has a throughput on both sides. */
 int comparison_new_axis(const struct result *run, const struct compare_axis_params *params,
                         struct comparison **ret, const char **ret_fix, struct err *err);

@@ -98,6 +98,17 @@ static void put_run(const struct gate_words *w, struct buf *out)
     }
 }
 
+/* The last lines of the programs that failed, which a table has no room for. */
+static void put_last_lines(const struct gate_words *w, const struct gate_check *check,
+                           struct buf *out)
+{
+    vec_each (const struct note, n, &w->notes.list) {
+        if (check->kind == GATE_OF_RUN && n->kind == NOTE_FAILED && n->details != NULL) {
+            buf_printf(out, "\n%s", n->details);
+        }
+    }
+}
+
 /* The limit is the bound that decided. */
 static void put_point(const struct comparison *c, const struct compared_point *p, struct buf *out)
 {
@@ -188,6 +199,7 @@ static void put_checks(struct sheet *s, const struct gate_words *w)
         row_text(s, "OUTCOME", "outcome", gate_outcome_names[check->outcome]);
         row_text(s, "CHECK", "name", buf_cstr(&name));
         row_text(s, "WHY", NULL, is_said || text.len == 0 ? NULL : buf_cstr(&text));
+        put_last_lines(w, check, &text);
         row_text(s, NULL, "message", buf_cstr(&text));
         row_end(s);
     }
@@ -218,6 +230,7 @@ static json_t *check_to_json(const struct gate_words *w, const struct gate_check
     _cleanup_(buf_done) struct buf name = BUF_INIT, text = BUF_INIT;
     put_name(w, check, &name);
     put_message(w, check, &text);
+    put_last_lines(w, check, &text);
     return json_pack("{s:s, s:s, s:s, s:s}", "kind", kind_names[check->kind], "name",
                      buf_cstr(&name), "outcome", gate_outcome_names[check->outcome], "message",
                      buf_cstr(&text));

@@ -179,9 +179,28 @@ class Gate(cli.CliCase):
             self.assertEqual(len(suite.findall("testcase/failure")), 0 if code == 0 else 2)
         text = self.words("latest", "--axis", "system", code=6)  # the run is stored
         self.assertIn("SLOWER system=candidate compared with system=base: slower; allowed is 5%; of 1 point 1 Slower by 9.", text)
-        self.gate("--ab", "python3 base/train.py 1", "exit 1", code=1)
         for args in (("--ab", "true"), ("a", "b"), ("--ab", "a", "b", "--axis", "system")):
             self.gate(*args, code=2)
+
+    def test_two_commands_of_which_one_has_no_figure(self):
+        """The run stops at once; its verdict and the program's last line are in every form."""
+        good = "for i in $(seq 24); do echo step $i: 10$((i % 3)) samples/s; sleep 0.001; done"
+        for base, head, side, text in ((good, "echo boom >&2; exit 3", "candidate", "exit code 3: boom"),
+                                       ("echo boom >&2; exit 3", good, "base", "exit code 3: boom"),
+                                       (good, "nosuch-program x", "candidate", "nosuch-program"),
+                                       ("echo hello", good, "base", "1: hello")):
+            suite = self.junit("--ab", base, head, "--repeats", "2", code=1)
+            self.assertEqual(suite.find("properties/property[@name='verdict']").get("value"), "RunFailed")
+            failure, = suite.findall("testcase[@classname='ab.Run']/failure")
+            self.assertIn(f"({side}), trial 0, attempt 0: ", failure.text)
+            self.assertIn(text, failure.text)
+        done = self.gate("--ab", base, head, "--repeats", "2", code=1)
+        self.assertIn("is refused: a trial has no result", done.stdout)
+        for misleading in ("wrote /", "nothing was written", "next:"):
+            self.assertNotIn(misleading, done.stderr)
+        self.assertEqual(self.document("latest", "--axis", "system", code=1)["verdict"], "RunFailed")
+        silent = self.gate("--ab", "sleep 60", good, "--timeout", "1s", code=8)
+        self.assertEqual(silent.stdout, "")
 
     def test_wrong_options(self):
         a = self.measure(repeats=1)
