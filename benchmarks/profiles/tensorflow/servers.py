@@ -46,11 +46,9 @@ def outlive(address, limit_s=30.0):
         time.sleep(0.1)
 
 
-def timed_steps(stamps, losses, training, begin_s):
-    """(ns since the begin, loss) of each step: the n-th of every trainer is done when n of each are."""
-    done = sorted(zip(stamps, losses))
-    return [(int((done[i + training - 1][0] - begin_s) * 1e9), done[i + training - 1][1])
-            for i in range(0, len(done), training)]
+def timed_steps(done, training):
+    """(ns, loss) of each step of (ns, loss) of what the trainers did: the n-th of every trainer is done when n of each are."""
+    return sorted(done)[training - 1::training]
 
 
 def coordinate(tf, replica, make, dataset, cluster, mails):
@@ -64,26 +62,24 @@ def coordinate(tf, replica, make, dataset, cluster, mails):
 
     @tf.function
     def step(iterator):
-        loss = strategy.run(update, next(iterator))
-        with tf.control_dependencies([loss]):
-            return loss, tf.timestamp()
+        return strategy.run(update, next(iterator))
 
     iterator = iter(coordinator.create_per_worker_dataset(dataset))
 
     def run(steps):
+        """(ns since the begin, loss) of each: a value is there when its whole step is over, the update included, and not when its loss is known."""
+        begin_ns = time.monotonic_ns()
         values = [coordinator.schedule(step, (iterator,)) for _ in range(steps * replica.training)]
+        losses = (float(value.fetch()) for value in values)
+        done = [(time.monotonic_ns() - begin_ns, loss) for loss in losses]
         coordinator.join()
-        return values
+        return done, time.monotonic_ns() - begin_ns
 
     run(replica.warmup_steps)
     for mail in mails:
         mail.send("begin")
-    begin_ns, begin_s = time.monotonic_ns(), time.time()
-    values = run(replica.steps)
-    duration_ns = time.monotonic_ns() - begin_ns
-    fetched = [value.fetch() for value in values]
-    steps = timed_steps([float(stamp) for _, stamp in fetched], [float(loss) for loss, _ in fetched], replica.training,
-                        begin_s)
+    done, duration_ns = run(replica.steps)
+    steps = timed_steps(done, replica.training)
     for mail in mails:
         mail.send(json.dumps({"duration_ns": duration_ns, "steps": steps}))
 
