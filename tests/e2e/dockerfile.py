@@ -70,10 +70,10 @@ class Stage:
         self._base = bare_root.kept("base-" + base.partition(":")[0], "", BASES[base], bare_root.make_installed)
         host = path.with_name(path.name + "-host")
         self._host, self._upper = self._new(host), self._new(path)
-        if base == PYTHON_38:
-            self._put_python("3.8")
         bare_root.copy_configuration(self._host)
         self._run(["sh", "-c", "! command -v update-ca-certificates || update-ca-certificates"], host, self._base)
+        if base == PYTHON_38:
+            self._put_python("3.8")
 
     @staticmethod
     def _new(path):
@@ -85,12 +85,14 @@ class Stage:
         return upper
 
     def _put_python(self, version):
-        """The one of this machine, as /usr/local: it finds its files by where it is."""
+        """The one of this machine, as /usr/local: it finds its files by where it is. Unpacked inside, because of a folder that was put into
+        the upper one from outside tar says when it is read that it has changed."""
         prefix = bare_root.must([own_python(version), "-c", "import sys; print(sys.base_prefix)"]).strip()
-        target = self._upper / "usr" / "local"
-        target.mkdir(parents=True)
-        bare_root.must(["cp", "-aT", prefix, target])
-        bare_root.must(["sed", "-i", f"1s,.*,#!/usr/local/bin/python{version},", target / "bin" / "pip"])
+        with tempfile.TemporaryFile(dir=self.path.parent) as tar:
+            bare_root.must(["tar", "-c", "--exclude=./lib/*/test", "-C", prefix, "."], stdout=tar)
+            tar.seek(0)
+            self._run(["tar", "-x", "--no-same-owner", "--keep-directory-symlink", "-C", "/usr/local"], stdin=tar)
+        self._run(["sed", "-i", f"1s,.*,#!/usr/local/bin/python{version},", "/usr/local/bin/pip"])
 
     def _run(self, words, root=None, below=None, **options):
         # Debian's pip installs next to Debian's own packages only if it is told to.
