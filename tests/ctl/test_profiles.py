@@ -179,7 +179,7 @@ class Profiles(cli.CliCase):
         for name in ("fluid", "jax-cpu", "paddle", "pytorch", "tensorflow"):
             done = self.ctl("run", self.define_alone(name), "--systems", name, "--store", self.store, code=9)
             self.assertIn(f" in {self.folder}/cache/benchd/peers/{peers.folder(name).name}/bin/python", done.stderr)
-            self.assertIn(f"fix: python3 {cli.ROOT.resolve()}/benchmarks/profiles/{name}/../../../bench/peers.py install {name}\n", done.stderr)
+            self.assertIn(f"fix: python3 {cli.ROOT.resolve()}/benchmarks/profiles/{name}/../../../bench/peers.py install {name}  # {peers.cost(name)}\n", done.stderr)
 
     def test_a_python_of_another_version_is_looked_for(self):
         """Where people have one: on PATH, in pyenv and in uv; a shim of pyenv that stands for nothing does not count."""
