@@ -8,7 +8,7 @@ and tree together have more than 60 MiB.
 
 run needs the archive, an x86-64 machine with NVIDIA's driver, and Python 3.10; nothing is compiled or installed. Where PyTorch is there, it is
 measured too; a step that lacks something is "not run", with the reason. Each step has a limit, smallest first; what a step has measured by
-then is in its tables. All take 500 s at most. Writes DIR/gpu.md, and exits with 1 if a step has failed. Ranks that share a GPU take turns on
+then is in its tables. All take 550 s at most. Writes DIR/gpu.md, and exits with 1 if a step has failed. Ranks that share a GPU take turns on
 it: their times show that calls are right and what the programs add, and nothing of a link between GPUs."""
 import argparse
 import contextlib
@@ -41,6 +41,8 @@ MODEL_BYTES = 61018408
 PRECISIONS = ("fp32", "tf32", "bf16")
 # Name, batch, steps, and floating-point operations of training with a sample: six for each multiplication of its layers.
 NETWORKS = (("vgg16-fluid-fc512", 512, 200, 1878816768), ("imagenet", 256, 30, 24535105536))
+# Definitions of GPU clusters, and what each sweeps on the GPUs of this machine.
+SHIPPED = {"imagenet-gpu": {"net": "resnet50"}, "llm-fsdp": {"net": "1b"}, "nccl-allreduce": {"bytes": MODEL_BYTES}}
 LOST = "worker/1"
 OF_RANKS = ("Two workers", "All-reduce", "A worker is lost")
 SHARED = "**Ranks share the GPU: this shows that calls are right, how ranks begin and end, and what the programs add; nothing of a link.**\n\n"
@@ -272,6 +274,24 @@ class Gpu:
         return "| model | precision | batch | samples/s | J/sample | MFU, % | of the measured product, % |\n|---|---|---|---|---|---|---|\n" + \
             "".join(rows) + "\n" + "\n".join(tables)
 
+    def shipped(self, limit_s):
+        """The definitions of GPU clusters as they are, with one worker that has all GPUs of this machine; torchrun starts a process for each."""
+        self.need_pytorch()
+        names = [name for name in SHIPPED if self.n_gpus > 1 or name != "nccl-allreduce"]   # one rank alone has no bus bandwidth
+        tables = []
+        for name in names:
+            done = subprocess.run(self.ctl("get", "benchmarks", name, "--local", "-o", "json"), capture_output=True, text=True, check=True)
+            what = json.loads(done.stdout)["items"][0]
+            spec = what["spec"]
+            spec["systems"] = [{**system, "command": self.torch()["command"]} for system in spec["systems"]]
+            spec["sweep"] = {"points": [{**SHIPPED[name], "workers": 1, "gpus": self.n_gpus, "batch_size": 64 * self.n_gpus if name == "imagenet-gpu" else self.n_gpus}]}
+            spec["baseline"] = {"kind": "Point", "where": {"workers": 1}}
+            spec["measure"] |= {"warmupSteps": 2, "steps": self.steps}
+            spec["repeats"] = {"min": self.repeats, "order": "Interleaved"}
+            spec.pop("local", None)
+            tables.append(self.measure(what, limit_s / len(names)))
+        return "\n".join(tables)
+
     def shares(self, precision):
         """Of the only point of the last run; what is not known is unknown."""
         done = subprocess.run(self.ctl("results", "latest", "-o", "json"), capture_output=True, text=True, check=True)
@@ -302,7 +322,7 @@ def run(args):
     table = "\n## Steps\n| step | limit, s | it took, s | |\n|---|---|---|---|\n"
     for title, step, limit_s in (("Snapshot", gpu.snapshot, 10), ("Products of matrices", gpu.multiply, 20),
                                  ("Readings of the GPU", gpu.readings, 40), ("Two workers", gpu.transports, 55), ("All-reduce", gpu.allreduce, 90),
-                                 ("A worker is lost", gpu.faults, 140), ("PyTorch on one GPU", gpu.pytorch, 120)):
+                                 ("A worker is lost", gpu.faults, 140), ("PyTorch on one GPU", gpu.pytorch, 100), ("Definitions of GPU clusters", gpu.shipped, 90)):
         begin, end = time.monotonic(), "done"
         try:
             said = step(limit_s)

@@ -191,6 +191,12 @@ class Replica:
         self.exchange = env.get("BENCHD_EXCHANGE", "None")
         # How many processes train, each on data of its own: the workers, or the trainers of parameter servers.
         self.training = int(env.get("BENCHD_WORKERS", "0")) or int(env.get("BENCHD_TRAINERS", "1"))
+        # Processes of one replica, as torchrun starts them: they share its batch, and the first of them speaks.
+        self.processes, self.rank, self.speaks = 1, self.index, True
+        if "TORCHELASTIC_RUN_ID" in env and "GPUS" in env:
+            self.processes, self.rank, self.training = int(env["LOCAL_WORLD_SIZE"]), int(env["RANK"]), int(env["WORLD_SIZE"])
+            self.speaks = env["LOCAL_RANK"] == "0"
+            self.batch = max(1, self.batch // self.processes)
         self.environment = {}
         for name, known in (("BENCHD_MODEL", (MODEL,)), ("BENCHD_DATA", ("synthetic",)), ("BENCHD_EXCHANGE", exchanges),
                             ("BENCHD_ROLE", roles)):
@@ -223,7 +229,8 @@ class Replica:
     def emit(self, kind, **fields):
         record = {"benchd": 1, "type": kind, "role": self.role, "index": self.index, "attempt": self.attempt, **fields}
         line = json.dumps(record, allow_nan=False)
-        print(line, flush=True)
+        if self.speaks or kind == "error":
+            print(line, flush=True)
         return line
 
     def fail(self, code, message):
@@ -252,7 +259,7 @@ class Replica:
     def batches(self):
         """Synthetic batches, each ready in memory: x (N, 3, 32, 32) in [0, 1) and labels (N)."""
         import numpy
-        random = numpy.random.default_rng([self.seed, self.index] if self.index else self.seed)
+        random = numpy.random.default_rng([self.seed, self.rank] if self.rank else self.seed)
         return [(random.random((self.batch, 3, 32, 32), dtype=numpy.float32),
                  random.integers(0, CLASSES, self.batch)) for _ in range(math.ceil(POOL_SAMPLES / self.batch))]
 
@@ -269,7 +276,7 @@ class Replica:
             loss = float(step(*batches[i % len(batches)]))
             end_ns = time.monotonic_ns()
             known = _known(loss)
-            fields = {"samples": self.batch, "step_ns": end_ns - start_ns, "loss": known}
+            fields = {"samples": self.batch * self.processes, "step_ns": end_ns - start_ns, "loss": known}
             if i < 0:
                 self.emit("step", step=i + self.warmup_steps, warmup=True, t_ns=0, **fields)
             else:
@@ -315,10 +322,10 @@ class Replica:
     def _summarise(self, duration_ns, cpu_ns, times, losses):
         canonical = json.dumps(self.environment, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
         line = self.emit(
-            "summary", samples=self.batch * self.steps, duration_ns=duration_ns, steps=self.steps,
+            "summary", samples=self.batch * self.processes * self.steps, duration_ns=duration_ns, steps=self.steps,
             loss_first=losses[0], loss_last=losses[-1],
             max_rss_bytes=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
             environment_digest=hashlib.sha256(canonical.encode("utf-8")).hexdigest(), series=_series(times),
             cpu_ns=cpu_ns)
-        if self.summary_file:
+        if self.summary_file and self.speaks:
             pathlib.Path(self.summary_file).write_text(line + "\n", encoding="utf-8")

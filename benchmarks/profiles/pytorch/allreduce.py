@@ -81,6 +81,7 @@ def main():
     args = parser.parse_args()
     if not FLOAT <= args.minbytes <= args.maxbytes:
         replica.fail(benchd.EXIT_USAGE, f"sizes from {args.minbytes} to {args.maxbytes} bytes: expected {FLOAT} or more, in order")
+    devices.launch(replica)
     replica.limit_threads()
     import torch
     import torch.distributed as dist
@@ -88,17 +89,17 @@ def main():
     device = devices.choose(torch)
     devices.connect(torch, device)
     rates, n_wrong, size = [], 0, args.minbytes
-    if replica.index == 0:
+    if dist.get_rank() == 0:
         print_head(torch, dist, replica)
     while size <= args.maxbytes:
         both = measure(dist, torch, device, size, replica.warmup_steps, replica.steps)
-        if replica.index == 0:
+        if dist.get_rank() == 0:
             cells = "".join(f"  {us:8.2f}  {rate:6.3f}  {bus:6.3f}  {wrong:6}" for us, rate, bus, wrong in both)
             print(f"{size:12}  {size // FLOAT:12}  {'float':>8}  {'sum':>6}  {-1:6}{cells}", flush=True)
         rates += [bus for _, _, bus, _ in both]
         n_wrong += sum(wrong for _, _, _, wrong in both)
         size *= 2
-    if replica.index == 0:
+    if dist.get_rank() == 0:
         print(f"# Out of bounds values : {n_wrong} {'FAILED' if n_wrong else 'OK'}\n"
               f"# Avg bus bandwidth    : {sum(rates) / len(rates):g}\n#", flush=True)
     dist.destroy_process_group()

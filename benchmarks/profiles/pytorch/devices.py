@@ -1,7 +1,20 @@
 """Where the networks of this profile compute: on a GPU if PyTorch sees one, else on the CPU."""
 import os
+import sys
 
 PRECISIONS = ("fp32", "tf32", "bf16")
+
+
+def launch(replica):
+    """With several devices a replica (GPUS) this process becomes torchrun, which starts this program for each of them; what torchrun
+    started returns at once."""
+    n = replica.number("GPUS", 1)
+    if n == 1 or "TORCHELASTIC_RUN_ID" in os.environ:
+        return
+    nodes = ["--standalone"] if replica.training == 1 else [
+        "--nnodes", str(replica.training), "--node-rank", str(replica.index), "--master-addr", os.environ["MASTER_ADDR"],
+        "--master-port", os.environ["MASTER_PORT"]]
+    os.execv(sys.executable, [sys.executable, "-m", "torch.distributed.run", *nodes, "--nproc-per-node", str(n), *sys.argv])
 
 
 def choose(torch):

@@ -2,8 +2,8 @@
 
 train.py [--precision fp32|tf32|bf16] [--layout channels_last|nchw]
 
-The model `imagenet` is train_imagenet.py, resnet20 to resnet56 are train_mlbench.py, fleetx is train_fleetx.py, fp32-sum is
-allreduce.py. This network and `imagenet` are trained on a GPU where PyTorch sees one (tf32 is for GPUs only). With exchange AllReduce
+The model `imagenet` is train_imagenet.py, resnet20 to resnet56 are train_mlbench.py, fleetx is train_fleetx.py, llm is
+train_llm.py, fp32-sum is allreduce.py. This network and `imagenet` are trained on a GPU where PyTorch sees one (tf32 is for GPUs only). With exchange AllReduce
 each replica is a rank of DistributedDataParallel, over NCCL on GPUs and over gloo on CPUs, and reads MASTER_ADDR, MASTER_PORT, RANK
 and WORLD_SIZE too. A rank alone is the plain network: it has no peer to exchange with."""
 import argparse
@@ -27,6 +27,9 @@ def main():
     if os.environ.get("BENCHD_MODEL") == "fleetx":
         import train_fleetx
         return train_fleetx.main()
+    if os.environ.get("BENCHD_MODEL") == "llm":
+        import train_llm
+        return train_llm.main()
     if os.environ.get("BENCHD_MODEL") == "fp32-sum":
         import allreduce
         return allreduce.main()

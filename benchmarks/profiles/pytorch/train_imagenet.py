@@ -110,7 +110,7 @@ def encode(image, pixels):
 def batches(numpy, options):
     """(N, 3, size, size) float32, and labels: one batch of synthetic data, real ones without end."""
     replica, size = options.replica, options.size
-    random = numpy.random.default_rng([replica.seed, replica.index])
+    random = numpy.random.default_rng([replica.seed, replica.rank])
     if options.data == "synthetic":
         yield random.standard_normal((replica.batch, 3, size, size), numpy.float32), random.integers(0, task.CLASSES, replica.batch)
         return
@@ -144,6 +144,7 @@ def main():
     precision = parser.parse_args().precision
     options = task.Options("AllReduce", "worker")
     replica = options.replica
+    devices.launch(replica)
     replica.limit_threads()
     import numpy
     import torch
