@@ -20,7 +20,7 @@ import expand  # noqa: E402
 
 KINDS = ("benchmarks", "benchmarkruns")
 OPEN = ",".join(f"status.phase!={phase}" for phase in ("Succeeded", "PartiallyFailed", "Failed", "Cancelled"))  # bmr_open_selector
-NAMES = {"allreduce-sweep", "allreduce-systems", "fleetx-collective", "fleetx-pserver", "imagenet-2017", "mlbench-logistic", "mlbench-resnet", "node-pairs", "vgg16-allreduce-sweep",
+NAMES = {"allreduce-sweep", "allreduce-systems", "fleetx-collective", "fleetx-pserver", "imagenet-2017", "imagenet-gpu", "llm-fsdp", "mlbench-logistic", "mlbench-resnet", "nccl-allreduce", "node-pairs", "vgg16-allreduce-sweep",
          "vgg16-pserver-sweep", "vgg16-rehearsal-2018", "vgg16-single-node", "vgg16-systems", "vgg16-systems-plan", "vgg16-wire-sweep"}
 
 

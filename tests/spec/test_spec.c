@@ -114,10 +114,11 @@ TEST(reads_cluster_fields)
 }
 
 static const char *const shipped[] = {
-    "allreduce-sweep",       "allreduce-systems",   "fleetx-collective",    "fleetx-pserver",
-    "imagenet-2017",         "mlbench-logistic",    "mlbench-resnet",       "node-pairs",
-    "vgg16-allreduce-sweep", "vgg16-pserver-sweep", "vgg16-rehearsal-2018", "vgg16-single-node",
-    "vgg16-systems",         "vgg16-systems-plan",  "vgg16-wire-sweep",
+    "allreduce-sweep",     "allreduce-systems",    "fleetx-collective", "fleetx-pserver",
+    "imagenet-2017",       "imagenet-gpu",         "llm-fsdp",          "mlbench-logistic",
+    "mlbench-resnet",      "nccl-allreduce",       "node-pairs",        "vgg16-allreduce-sweep",
+    "vgg16-pserver-sweep", "vgg16-rehearsal-2018", "vgg16-single-node", "vgg16-systems",
+    "vgg16-systems-plan",  "vgg16-wire-sweep",
 };
 
 /* A frozen definition, read again, is the same definition. */
