@@ -149,40 +149,36 @@ static struct findings look_at_gang(const struct gang *gang)
     return f;
 }
 
-static enum attempt_end end_by_class(enum failure_class failure)
+static const enum attempt_end end_of_class[] = {
+    [FAILURE_NONE] = ATTEMPT_END_INFRASTRUCTURE,
+    [FAILURE_PERMANENT] = ATTEMPT_END_PERMANENT,
+    [FAILURE_INFRASTRUCTURE] = ATTEMPT_END_INFRASTRUCTURE,
+    [FAILURE_CONSEQUENCE] = ATTEMPT_END_INFRASTRUCTURE,
+    [FAILURE_NO_ROOM] = ATTEMPT_END_NO_ROOM,
+    [FAILURE_PREEMPTED] = ATTEMPT_END_PREEMPTED,
+    [FAILURE_WAIT_OVER] = ATTEMPT_END_WAIT_OVER,
+};
+
+/* Whether the loader or Python said that a library is missing: any other attempt lacks it, too. */
+static bool lacks_library(const char *message)
 {
-    switch (failure) {
-    case FAILURE_PERMANENT:
-        return ATTEMPT_END_PERMANENT;
-    case FAILURE_NO_ROOM:
-        return ATTEMPT_END_NO_ROOM;
-    case FAILURE_PREEMPTED:
-        return ATTEMPT_END_PREEMPTED;
-    case FAILURE_WAIT_OVER:
-        return ATTEMPT_END_WAIT_OVER;
-    case FAILURE_NONE:
-    case FAILURE_INFRASTRUCTURE:
-    case FAILURE_CONSEQUENCE:
-        break;
-    }
-    return ATTEMPT_END_INFRASTRUCTURE;
+    return strstr(message, "cannot open shared object file") != NULL ||
+           strstr(message, "ModuleNotFoundError: No module named") != NULL;
 }
 
 static void end_with_cause(struct attempt_verdict *ret, const struct observed_replica *r)
 {
-    const char *role = role_to_string(r->id.role);
-    ret->has_ended = true;
-    ret->end = end_by_class(failure_of_replica(r));
-    if (r->message != NULL && r->message[0] != '\0') {
-        text_put(ret->error, sizeof(ret->error), "%s/%u: %s", role, r->id.index, r->message);
-    } else if (r->state == REPLICA_LOST) {
-        text_put(ret->error, sizeof(ret->error), "%s/%u: vanished", role, r->id.index);
-    } else if (r->exit_code > 0) {
-        text_put(ret->error, sizeof(ret->error), "%s/%u: exit code %d", role, r->id.index,
-                 r->exit_code);
-    } else {
-        text_put(ret->error, sizeof(ret->error), "%s/%u: failed", role, r->id.index);
+    char code[32] = "failed";
+    if (r->state != REPLICA_LOST && r->exit_code > 0) {
+        text_put(code, sizeof(code), "exit code %d", r->exit_code);
     }
+    const char *what = r->message != NULL && r->message[0] != '\0' ? r->message
+                       : r->state == REPLICA_LOST                  ? "vanished"
+                                                                   : code;
+    ret->has_ended = true;
+    ret->end = lacks_library(what) ? ATTEMPT_END_LACKING : end_of_class[failure_of_replica(r)];
+    text_put(ret->error, sizeof(ret->error), "%s/%u: %s", role_to_string(r->id.role), r->id.index,
+             what);
 }
 
 static void end_with_missing(struct attempt_verdict *ret, const struct findings *f, const char *why)
@@ -466,6 +462,7 @@ enum attempt_outcome retry_decide(enum attempt_end end, enum on_trial_failure on
     case ATTEMPT_END_PREEMPTED:
         return ATTEMPT_VOID;
     case ATTEMPT_END_WAIT_OVER: /* the next one would wait as long */
+    case ATTEMPT_END_LACKING:
         return ATTEMPT_FAILED;
     case ATTEMPT_END_INFRASTRUCTURE:
         return has_attempts_left ? ATTEMPT_VOID : ATTEMPT_FAILED;

@@ -54,6 +54,7 @@ enum attempt_end {
     ATTEMPT_END_NO_ROOM,    /* a member found no room: the gang never began to measure */
     ATTEMPT_END_PREEMPTED,  /* somebody else got the place of a member */
     ATTEMPT_END_WAIT_OVER,  /* a member waited too long for a queue or a node */
+    ATTEMPT_END_LACKING,    /* a library is missing */
     ATTEMPT_END_TIMED_OUT,  /* it hangs, or is too slow: tried again once */
     ATTEMPT_END_INFRASTRUCTURE,
     ATTEMPT_END_PERMANENT,

@@ -37,6 +37,10 @@ static const struct {
                 .ended_unix_ms = NOW - 500, .message = "killed by signal 9"}},
     {"bad", {.state = REPLICA_FAILED, .failure = FAILURE_PERMANENT, .exit_code = 10,
              .ended_unix_ms = NOW - 100}},
+    {"lacks", {.state = REPLICA_FAILED, .failure = FAILURE_INFRASTRUCTURE, .exit_code = 13, .ended_unix_ms = NOW - 100,
+               .message = "libcuda.so.1: cannot open shared object file: No such file or directory"}},
+    {"lacks-module", {.state = REPLICA_FAILED, .failure = FAILURE_PERMANENT, .exit_code = 1, .ended_unix_ms = NOW - 100,
+                      .message = "exit code 1\nModuleNotFoundError: No module named 'torch'"}},
     {"bad-first", {.state = REPLICA_FAILED, .failure = FAILURE_PERMANENT, .exit_code = 10,
                    .ended_unix_ms = NOW - 900}},
     {"bad-then", {.state = REPLICA_FAILED, .failure = FAILURE_PERMANENT, .exit_code = 10,
@@ -152,6 +156,10 @@ TEST(verdicts)
          "trainer/1: killed by signal 9", 0},
         {"permanent", {0, 2, 0}, "trainer/0=run trainer/1=bad", 0, "Permanent",
          "trainer/1: exit code 10", 0},
+        {"a library is missing", {0, 0, 1}, "worker/0=lacks", 0, "Lacking",
+         "worker/0: libcuda.so.1: cannot open shared object file: No such file or directory", 0},
+        {"a module is missing", {0, 0, 1}, "worker/0=lacks-module", 0, "Lacking",
+         "worker/0: exit code 1 ModuleNotFoundError: No module named 'torch'", 0},
         {"the first failure is the cause", {0, 2, 0}, "trainer/0=bad trainer/1=killed", 0,
          "Infrastructure", "trainer/1: killed by signal 9", 0},
         {"the first failure is the cause, permanent", {0, 2, 0},
@@ -215,6 +223,7 @@ TEST(verdicts)
         [ATTEMPT_END_INFRASTRUCTURE] = "Infrastructure",
         [ATTEMPT_END_PERMANENT] = "Permanent",
         [ATTEMPT_END_TIMED_OUT] = "TimedOut",
+        [ATTEMPT_END_LACKING] = "Lacking",
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         print_message("# row '%s'\n", rows[i].name);

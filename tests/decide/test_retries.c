@@ -92,11 +92,11 @@ static void check_outcome(const struct row *row)
         [ATTEMPT_END_NO_ROOM] = "NoRoom",      [ATTEMPT_END_INFRASTRUCTURE] = "Infrastructure",
         [ATTEMPT_END_PERMANENT] = "Permanent", [ATTEMPT_END_TIMED_OUT] = "TimedOut",
         [ATTEMPT_END_NOISY] = "Noisy",         [ATTEMPT_END_WAIT_OVER] = "WaitOver",
-        [ATTEMPT_END_PREEMPTED] = "Preempted",
+        [ATTEMPT_END_PREEMPTED] = "Preempted", [ATTEMPT_END_LACKING] = "Lacking",
     };
     assert_int_equal(row->n_cells, 5);
     const enum attempt_outcome actual = retry_decide(
-        (enum attempt_end)name_index(row->cells[0], ends, 9), on_trial_failure(row->cells[1]),
+        (enum attempt_end)name_index(row->cells[0], ends, 10), on_trial_failure(row->cells[1]),
         (uint32_t)number(row->cells[2]), number(row->cells[3]));
     assert_string_equal(attempt_outcome_to_string(actual), row->cells[4]);
 }
