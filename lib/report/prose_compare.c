@@ -222,12 +222,13 @@ static void say_machine_busy(struct notes *lines, const struct comparison *c)
     notes_add(
         lines, NOTE_WARNING,
         "the change %s may come from other programs on the machine: while threads waited for CPUs, "
-        "others took %.0f%% of the speed of the base's runs and %.0f%% of the candidate's%s, which "
-        "explains a ratio of %.3f; %.3f remain%s; run it again on a quiet machine, or sweep both "
-        "in one run and compare RUN --axis NAME",
-        buf_cstr(&text), 100 * busy->base_share, 100 * busy->candidate_share,
+        "others took %.0f%% of the speed of the base's %s and %.0f%% of the candidate's%s, which "
+        "explains a ratio of %.3f; %.3f remain%s; run it again on a quiet machine%s",
+        buf_cstr(&text), 100 * busy->base_share, c->axis == NULL ? "runs" : "trials",
+        100 * busy->candidate_share,
         n > 1 ? " (where it differs most)" : "", exp(busy->explained), exp(busy->alone.mean),
-        busy->p_adjusted <= COMPARE_NAMED_ALPHA ? ", less than that" : " and show no change");
+        busy->p_adjusted <= COMPARE_NAMED_ALPHA ? ", less than that" : " and show no change",
+        c->axis == NULL ? ", or sweep both in one run and compare RUN --axis NAME" : "");
 }
 
 /* Why points have no answer, and what gives them one. The verdict says how many they are. */
