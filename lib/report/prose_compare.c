@@ -6,6 +6,7 @@
 
 #include "base/str.h"
 #include "compare/compare_parts.h"
+#include "result/noise.h"
 
 #define MAX_ONLY 10 /* points of one side that one line names; the rest is counted */
 
@@ -250,6 +251,13 @@ static void say_undecided(struct notes *lines, const struct comparison *c)
     if (repeats > 0) {
         notes_add(lines, NOTE_WARNING, "--repeats %zu%s would likely give the answer", repeats,
                   c->axis == NULL ? " on both sides" : "");
+    }
+    const double others = fmax(c->busy.base_share, c->busy.candidate_share);
+    if (c->axis != NULL && repeats > 0 && c->busy.alone.known && others >= NOISE_OTHERS_BOUND) {
+        notes_add(lines, NOTE_WARNING,
+                  "other programs took %.0f%% of the speed of these trials; on a quiet machine "
+                  "fewer repeats show more",
+                  100 * others);
     }
     if (c->counts[CHANGE_NOT_MEASURED] > 0) {
         notes_add(lines, NOTE_WARNING,
