@@ -223,9 +223,12 @@ void compare_judge(struct comparison *c)
 {
     vec_each (struct compared_point, p, &c->points) {
         p->p_adjusted = paired_p(&p->shown); /* as yet, it is its own */
+        p->busy.p_adjusted = paired_p(&p->busy.alone);
     }
     c->whole_p_adjusted =
         compare_adjust(c, offsetof(struct compared_point, p_adjusted), paired_p(&c->whole));
+    c->busy.p_adjusted = compare_adjust(c, offsetof(struct compared_point, busy.p_adjusted),
+                                        paired_p(&c->busy.alone));
     vec_each (struct compared_point, p, &c->points) {
         p->change = judge_point(c, p);
         c->counts[p->change]++;

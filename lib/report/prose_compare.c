@@ -6,6 +6,7 @@
 
 #include "base/str.h"
 #include "compare/compare_parts.h"
+#include "result/noise.h"
 
 #define MAX_ONLY 10 /* points of one side that one line names; the rest is counted */
 
@@ -222,12 +223,13 @@ static void say_machine_busy(struct notes *lines, const struct comparison *c)
     notes_add(
         lines, NOTE_WARNING,
         "the change %s may come from other programs on the machine: while threads waited for CPUs, "
-        "others took %.0f%% of the speed of the base's runs and %.0f%% of the candidate's%s, which "
-        "explains a ratio of %.3f; %.3f remain%s; run it again on a quiet machine, or sweep both "
-        "in one run and compare RUN --axis NAME",
-        buf_cstr(&text), 100 * busy->base_share, 100 * busy->candidate_share,
+        "others took %.0f%% of the speed of the base's %s and %.0f%% of the candidate's%s, which "
+        "explains a ratio of %.3f; %.3f remain%s; run it again on a quiet machine%s",
+        buf_cstr(&text), 100 * busy->base_share, c->axis == NULL ? "runs" : "trials",
+        100 * busy->candidate_share,
         n > 1 ? " (where it differs most)" : "", exp(busy->explained), exp(busy->alone.mean),
-        busy->p_adjusted <= COMPARE_NAMED_ALPHA ? ", less than that" : " and show no change");
+        busy->p_adjusted <= COMPARE_NAMED_ALPHA ? ", less than that" : " and show no change",
+        c->axis == NULL ? ", or sweep both in one run and compare RUN --axis NAME" : "");
 }
 
 /* Why points have no answer, and what gives them one. The verdict says how many they are. */
@@ -249,6 +251,13 @@ static void say_undecided(struct notes *lines, const struct comparison *c)
     if (repeats > 0) {
         notes_add(lines, NOTE_WARNING, "--repeats %zu%s would likely give the answer", repeats,
                   c->axis == NULL ? " on both sides" : "");
+    }
+    const double others = fmax(c->busy.base_share, c->busy.candidate_share);
+    if (c->axis != NULL && repeats > 0 && c->busy.alone.known && others >= NOISE_OTHERS_BOUND) {
+        notes_add(lines, NOTE_WARNING,
+                  "other programs took %.0f%% of the speed of these trials; on a quiet machine "
+                  "fewer repeats show more",
+                  100 * others);
     }
     if (c->counts[CHANGE_NOT_MEASURED] > 0) {
         notes_add(lines, NOTE_WARNING,

@@ -18,6 +18,7 @@ enum {
     MACHINE_ACCELERATOR = 15,
     MACHINE_BATCH = 20,
     MACHINE_WORK = 24,
+    MACHINE_PROGRAM = 25,
     MACHINE_TRANSPORT =
         MACHINE_KEYS_COMPARED, /* over what replicas exchanged, by their summaries */
     MACHINE_KEY_COUNT

@@ -91,8 +91,8 @@ static double best_split(struct stretch *s, const size_t *ranks, size_t *ret_at)
     return best;
 }
 
-/* The p of a stretch's best split. */
-static double test_split(const double *values, size_t n, size_t *ret_at)
+/* The p of a stretch's best split, or any above alpha. */
+static double test_split(const double *values, size_t n, double alpha, size_t *ret_at)
 {
     struct ranked *ranked = ranked_sort(values, n);
     double *sorted = xnew_array(double, 4 * n + 2);
@@ -111,7 +111,8 @@ static double test_split(const double *values, size_t n, size_t *ret_at)
     const double observed = best_split(&s, ranks, ret_at);
     uint64_t state = CHANGE_POINTS_SEED;
     size_t reached = 1;
-    for (size_t draw = 0; draw < CHANGE_POINTS_DRAWS; draw++) {
+    const double most = alpha * (CHANGE_POINTS_DRAWS + 1);
+    for (size_t draw = 0; draw < CHANGE_POINTS_DRAWS && (double)reached <= most; draw++) {
         size_t ignored = 0;
         memcpy(drawn, ranks, n * sizeof(*ranks));
         for (size_t i = n - 1; i > 0; i--) {
@@ -135,7 +136,7 @@ static void find_in(const double *values, size_t from, size_t to, double alpha,
     if (n < (size_t)2 * CHANGE_POINTS_MIN_SIZE) {
         return;
     }
-    const double p = test_split(values + from, n, &at);
+    const double p = test_split(values + from, n, alpha, &at);
     if (p > alpha) {
         return;
     }

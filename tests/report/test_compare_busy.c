@@ -72,3 +72,32 @@ TEST(says_why_and_what_to_do)
         comparison_free(c);
     }
 }
+
+/* Trials that differ because the machine was busy, and no builds that do. */
+TEST(one_run_says_why_it_shows_little)
+{
+    const struct compare_axis_params params = {
+        .axis = "pservers", .threshold_ratio = 0.02, .margin = {0.05, true}};
+    for (int is_busy = 0; is_busy < 2; is_busy++) {
+        _cleanup_(fixture_done) struct fixture f;
+        struct comparison *c = NULL;
+        struct notes lines;
+        const char *fix;
+        fixture_init(&f, "{grid: {pservers: [1, 2], trainers: [1]}}", "  repeats: {min: 4}\n", 16);
+        for (uint32_t i = 0; i < 8; i++) {
+            fixture_throughput(&f, i / 4, i % 4, i == 1 || i == 6 ? 70 : 100);
+        }
+        fixture_build(&f, RUN_SUCCEEDED);
+        for (uint32_t i = 0; i < 8; i++) {
+            f.result->points[i / 4].trials[i % 4].others_share = is_busy ? 0.4 : 0.01;
+        }
+        assert_int_equal(comparison_new_axis(f.result, &params, &c, &fix, NULL), 0);
+        prose_compare_init(&lines, c);
+        assert_string_equal(line_of(&lines, NOTE_WARNING),
+                            is_busy ? "other programs took 40% of the speed of these trials; on a "
+                                      "quiet machine fewer repeats show more"
+                                    : "--repeats 278 would likely give the answer");
+        notes_done(&lines);
+        comparison_free(c);
+    }
+}
