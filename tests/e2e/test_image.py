@@ -17,6 +17,7 @@ import tarfile
 import tempfile
 import threading
 
+import hardened
 import mkimage
 import tap
 
@@ -90,6 +91,9 @@ def check_image(t, name, build_dir, folder):
             f"{name}: nothing but the programs, their libraries, and the authorities that libcurl trusts")
     t.ok(all(info.uid == info.gid == 0 and not info.mode & 0o6022 for info in files.values() if info.name != "tmp"),
          f"{name}: nothing that the user may change, no setuid")
+
+    for built in mkimage.PROGRAMS[name]:
+        t.equal([], hardened.missing(pathlib.Path(build_dir) / built), f"{name}: {built} is hardened")
 
     packages = {"ca-certificates"} if authorities else set()
     for path in mkimage.PROGRAMS[name]:
