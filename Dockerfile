@@ -27,6 +27,9 @@ RUN apt-get update \
  && rm -rf /var/lib/apt/lists/*
 # benchctl is for what is done where the store is: kubectl exec deploy/benchd -- benchctl results RUN --store ...
 COPY --from=build /out/usr/bin/benchd /out/usr/bin/benchctl /usr/bin/
+ARG BENCHD_SOURCE
+LABEL org.opencontainers.image.title="benchd" org.opencontainers.image.version="0.1.0" org.opencontainers.image.revision="$BENCHD_SOURCE" \
+    org.opencontainers.image.licenses="Apache-2.0" org.opencontainers.image.description="Measures how distributed training scales; the controller"
 USER 65532:65532
 ENTRYPOINT ["/usr/bin/benchd"]
 
@@ -36,5 +39,8 @@ RUN apt-get update \
     libisal2 libjansson4 libopenblas0-pthread libssl3 zlib1g \
  && rm -rf /var/lib/apt/lists/*
 COPY --from=build /out/usr/bin/benchworker /usr/bin/
+ARG BENCHD_SOURCE
+LABEL org.opencontainers.image.title="benchworker" org.opencontainers.image.version="0.1.0" org.opencontainers.image.revision="$BENCHD_SOURCE" \
+    org.opencontainers.image.licenses="Apache-2.0" org.opencontainers.image.description="Measures how distributed training scales; the native worker"
 USER 65532:65532
 ENTRYPOINT ["/usr/bin/benchworker"]

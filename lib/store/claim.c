@@ -62,7 +62,7 @@ static int lock_file(const char *path, struct err *err)
     int len = snprintf(pid, sizeof(pid), "%ld\n", (long)getpid());
     /* The pid is for people: on a full disk the claim is valid without it. */
     if (ftruncate(fd, 0) < 0 || pwrite(fd, pid, (size_t)len, 0) < len) {
-        (void)ftruncate(fd, 0);
+        (void)(ftruncate(fd, 0) == 0); /* what was written stays; another process names it */
     }
     return fd;
 }

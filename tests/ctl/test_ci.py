@@ -2,6 +2,7 @@
 """The examples for continuous integration in docs/ci: they are read, and their commands are typed here."""
 import json
 import os
+import re
 import subprocess
 import xml.etree.ElementTree as ET
 
@@ -54,7 +55,13 @@ class Examples(cli.CliCase):
         self.assertEqual(self.type(scripts), 1, self.output)  # a build that does not run
 
     def test_github(self):
-        steps = self.document("github-actions.yaml")["jobs"]["gate"]["steps"]
+        job = self.document("github-actions.yaml")["jobs"]["gate"]
+        steps = job["steps"]
+        self.assertIn("head.repo.full_name == github.repository", job["if"])   # no fork
+        for path in (CI / "github-actions.yaml", cli.ROOT / ".github" / "workflows" / "test.yaml"):
+            used = re.findall(r"uses: (.*)", path.read_text(encoding="utf-8"))
+            self.assertEqual([], [action for action in used if not re.fullmatch(r"[\w/-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", action)])
+            self.assertTrue(used)
         self.assertEqual([step["with"]["path"] for step in steps[:2]], ["base", "head"])
         scripts = [step["run"] for step in steps if "run" in step]
         self.assertEqual(len(scripts), 1)
@@ -65,6 +72,7 @@ class Examples(cli.CliCase):
 
     def test_gitlab(self):
         job = self.document("gitlab-ci.yaml")["benchmark"]
+        self.assertIn("SOURCE_PROJECT_PATH == $CI_PROJECT_PATH", job["rules"][0]["if"])   # no fork
         scripts = [line for line in job["script"] if not line.startswith("git worktree")]
         self.assertEqual(len(job["script"]) - len(scripts), 2)
         self.assertEqual(job["artifacts"]["reports"]["junit"], "gate.xml")

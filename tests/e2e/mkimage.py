@@ -22,6 +22,7 @@ import linked  # noqa: E402  (its folder is known only now)
 
 VERSION = re.search(r"version: '([^']+)'", (ROOT / "meson.build").read_text()).group(1)
 PROGRAMS = {"benchd": ["daemon/benchd", "ctl/benchctl"], "benchworker": ["worker/benchworker"]}   # in the build tree
+ABOUT = {"benchd": "Measures how distributed training scales; the controller", "benchworker": "Measures how distributed training scales; the native worker"}
 USER = 65532
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 AUTHORITIES = "/etc/ssl/certs/ca-certificates.crt"   # where Debian's libcurl looks for them
@@ -113,6 +114,13 @@ def manifest_digest(path):
         return json.load(tar.extractfile("index.json"))["manifests"][0]["digest"]
 
 
+def labels(name):
+    """What the image says about itself. The libraries have licences of their own, which sbom.cdx.json of a release lists."""
+    source = subprocess.run([ROOT / "script" / "source-id"], capture_output=True, text=True, check=True).stdout.strip()
+    about = {"title": name, "version": VERSION, "revision": source, "licenses": "Apache-2.0", "description": ABOUT[name]}
+    return {f"org.opencontainers.image.{key}": value for key, value in about.items()}
+
+
 def make(name, build_dir, out_dir):
     """Writes OUT_DIR/NAME.tar and returns its path."""
     out = pathlib.Path(out_dir) / f"{name}.tar"
@@ -120,7 +128,7 @@ def make(name, build_dir, out_dir):
     for program in PROGRAMS[name]:
         files.update(files_of(pathlib.Path(build_dir) / program))
     write_image(out, image_name(name), io.BytesIO(layer(files)),
-                {"User": f"{USER}:{USER}", "Env": [f"PATH={PATH}"], "Entrypoint": [f"/usr/bin/{name}"]})
+                {"User": f"{USER}:{USER}", "Env": [f"PATH={PATH}"], "Entrypoint": [f"/usr/bin/{name}"], "Labels": labels(name)})
     return out
 
 

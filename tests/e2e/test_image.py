@@ -17,6 +17,7 @@ import tarfile
 import tempfile
 import threading
 
+import hardened
 import mkimage
 import tap
 
@@ -77,6 +78,10 @@ def check_image(t, name, build_dir, folder):
     t.equal(json.loads(instruction(name, "ENTRYPOINT")), started["Entrypoint"], f"{name}: entry point")
     t.equal(instruction(name, "USER"), started["User"], f"{name}: user")
     t.ok(started["User"].split(":")[0] not in ("", "0", "root"), f"{name}: not root", started["User"])
+    said = dict(re.findall(r'(\S+)="([^"]*)"', instruction(name, "LABEL")))
+    revision = "org.opencontainers.image.revision"
+    t.equal("$BENCHD_SOURCE", said.get(revision), f"{name}: the Dockerfile gives it the source that it is made from")
+    t.equal({**said, revision: started["Labels"].get(revision)}, started["Labels"], f"{name}: the same labels")
     program = started["Entrypoint"][0]
     programs = [f"/usr/bin/{pathlib.Path(path).name}" for path in mkimage.PROGRAMS[name]]
     t.equal(programs[0], program, f"{name}: the first program is the one that is started")
@@ -90,6 +95,9 @@ def check_image(t, name, build_dir, folder):
             f"{name}: nothing but the programs, their libraries, and the authorities that libcurl trusts")
     t.ok(all(info.uid == info.gid == 0 and not info.mode & 0o6022 for info in files.values() if info.name != "tmp"),
          f"{name}: nothing that the user may change, no setuid")
+
+    for built in mkimage.PROGRAMS[name]:
+        t.equal([], hardened.missing(pathlib.Path(build_dir) / built), f"{name}: {built} is hardened")
 
     packages = {"ca-certificates"} if authorities else set()
     for path in mkimage.PROGRAMS[name]:
