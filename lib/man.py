@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Writes manual pages from what a program prints with --help: man.py PROGRAM VERSION PAGE...
+"""Writes manual pages from what a program prints with --help: man.py VERSION PAGE... -- PROGRAM
 
-A page is a file such as benchctl.1, benchctl-run.1 or benchd.8. The exit codes are those of docs/contracts/exit-codes.md."""
+A page is a file such as benchctl.1, benchctl-run.1 or benchd.8. PROGRAM may be several words: an emulator and its options come first. The exit codes are those of docs/contracts/exit-codes.md."""
 import pathlib
 import re
 import subprocess
@@ -124,10 +124,11 @@ def benchworker(version, program):
 
 
 def main():
-    path, version, *pages = sys.argv[1:]
+    at = sys.argv.index("--")
+    version, *pages = sys.argv[1:at]
 
     def program(*args):
-        return subprocess.run([path, *args], capture_output=True, text=True, check=True).stdout
+        return subprocess.run([*sys.argv[at + 1:], *args], capture_output=True, text=True, check=True).stdout
 
     makers = {"benchctl": benchctl, "benchd": benchd, "benchworker": benchworker}
     for page in map(pathlib.Path, pages):

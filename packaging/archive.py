@@ -38,7 +38,7 @@ def licenses(packages, into):
     into.mkdir(parents=True)
     common = pathlib.Path("/usr/share/common-licenses")
     for package in packages:
-        text = pathlib.Path(f"/usr/share/doc/{package}/copyright").read_bytes()
+        text = pathlib.Path(f"{linked.SYSROOT}/usr/share/doc/{package}/copyright").read_bytes()
         (into / package).write_bytes(text)
         for path in {common / found.decode() for found in re.findall(rb"common-licenses/([\w.-]*\w)", text)}:
             if path.exists():

@@ -13,6 +13,8 @@ spec:
     Runs a benchmark that one YAML file defines, as pods, and prints throughput, speedup and efficiency with their
     intervals. benchd must be installed in the cluster.
   platforms:
+"""
+PLATFORM = """\
   - selector:
       matchLabels: {{os: linux, arch: {arch}}}
     uri: {url}/{name}
@@ -21,7 +23,8 @@ spec:
 """
 
 
-def manifest(archive, url, version, arch):
-    """Of the archive that will be served below the URL."""
-    digest = hashlib.sha256(archive.read_bytes()).hexdigest()
-    return TEMPLATE.format(version=version, arch=arch, url=url.rstrip("/"), name=archive.name, digest=digest)
+def manifest(archives, url, version):
+    """Of the archives that will be served below the URL; the architecture is the end of a name: benchctl-1.0.0-linux-arm64.tar.gz."""
+    return TEMPLATE.format(version=version) + "".join(
+        PLATFORM.format(arch=path.name.removesuffix(".tar.gz").rpartition("-")[2], url=url.rstrip("/"), name=path.name,
+                        digest=hashlib.sha256(path.read_bytes()).hexdigest()) for path in archives)

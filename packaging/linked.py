@@ -1,15 +1,45 @@
 """What a program is linked with, and which Debian packages that comes from."""
 import functools
 import os
+import pathlib
+import platform
 import re
 import subprocess
+
+# The folder of script/sysroot, if the programs are for another architecture; else "".
+SYSROOT = os.environ.get("BENCHD_SYSROOT", "")
+MACHINE = "aarch64" if SYSROOT else platform.machine()
+ARCH = {"x86_64": "amd64", "aarch64": "arm64"}[MACHINE]
 
 # The C library. It belongs to the loader of the machine, so an archive has none of it, and a program needs one at least as new.
 C_LIBRARY = re.compile(r"/(ld-linux[^/]*|lib(c|m|dl|rt|pthread|resolv|util|anl|nsl))\.so[.\d]*$")
 
 
+def on_target(path):
+    """The path of a file where the programs run."""
+    return str(path).removeprefix(SYSROOT)
+
+
+def foreign_libraries(program):
+    """As libraries(), by what the files say: the loader here does not load them."""
+    found, left = set(), [program]
+    while left:
+        done = subprocess.run(["readelf", "--dynamic", "--program-headers", "--wide", left.pop()], capture_output=True, text=True, check=True)
+        names = re.findall(r"\(NEEDED\).*\[(.*)\]", done.stdout) + re.findall(r"interpreter: /lib/(.*)\]", done.stdout)
+        paths = {next((str(path) for path in (pathlib.Path(SYSROOT, "lib", name), pathlib.Path(SYSROOT, "lib", f"{MACHINE}-linux-gnu", name))
+                       if path.exists()), name) for name in names}
+        left += paths - found
+        found |= paths
+    missing = [path for path in found if not path.startswith(SYSROOT)]
+    if missing:
+        raise RuntimeError(f"{program}: a library is missing: {' '.join(missing)}")
+    return sorted(found)
+
+
 def libraries(program):
     """Paths of the shared objects that the loader takes at the start, itself included."""
+    if SYSROOT:
+        return foreign_libraries(program)
     done = subprocess.run(["ldd", program], capture_output=True, text=True, check=True)
     if "not found" in done.stdout:
         raise RuntimeError(f"{program}: a library is missing:\n{done.stdout}")
@@ -27,12 +57,16 @@ def glibc(paths):
     return max(tuple(map(int, found.split(".")[:2])) for found in re.findall(r"Name: GLIBC_([\d.]+) ", done.stdout))
 
 
+def dpkg_query(*words):
+    return ["dpkg-query", f"--admindir={SYSROOT}/var/lib/dpkg", *words]
+
+
 @functools.cache
 def package_of(path):
     """The Debian package of a file; dpkg knows some by the path from before /lib became a link to /usr/lib."""
-    real = os.path.realpath(path)
-    for candidate in (path, real, real.removeprefix("/usr"), f"/usr{path}"):
-        done = subprocess.run(["dpkg-query", "-S", candidate], capture_output=True, text=True, check=False)
+    real = on_target(os.path.realpath(path))
+    for candidate in (on_target(path), real, real.removeprefix("/usr"), f"/usr{on_target(path)}"):
+        done = subprocess.run(dpkg_query("-S", candidate), capture_output=True, text=True, check=False)
         if done.returncode == 0:
             return done.stdout.split(":")[0]
     raise RuntimeError(f"{path} is of no Debian package")
@@ -42,8 +76,10 @@ def package_of(path):
 def package_facts(name):
     """{field: value} of an installed package."""
     fields = ["Package", "Version", "Architecture", "source:Package", "source:Version", "Homepage"]
-    done = subprocess.run(["dpkg-query", "-W", "-f", "\n".join(f"${{{field}}}" for field in fields) + "\n--\n", name],
-                          capture_output=True, text=True, check=True)
+    words = ["-W", "-f", "\n".join(f"${{{field}}}" for field in fields) + "\n--\n", name]
+    done = subprocess.run(dpkg_query(*words), capture_output=True, text=True, check=False)
+    if done.returncode != 0:   # a package for all architectures, of this machine
+        done = subprocess.run(["dpkg-query", *words], capture_output=True, text=True, check=True)
     return dict(zip(fields, done.stdout.split("--\n")[0].split("\n")))
 
 

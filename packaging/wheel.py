@@ -2,7 +2,6 @@
 import base64
 import hashlib
 import pathlib
-import platform
 import shutil
 import tempfile
 import time
@@ -40,7 +39,7 @@ Tag: {tag}
 def platform_tag(folder):
     """manylinux_2_36_x86_64: by the C library that the files of bin and lib need (PEP 600)."""
     major, minor = linked.glibc([path for inside in ("bin", "lib") for path in (folder / inside).iterdir()])
-    return f"manylinux_{major}_{minor}_{platform.machine()}"
+    return f"manylinux_{major}_{minor}_{linked.MACHINE}"
 
 
 def write(out, folder, info, epoch):

@@ -71,8 +71,8 @@ build_in() {
     ninja -C "$dir" --quiet $targets >&2
 }
 
-# build_kind KIND [clang]: builds in the folder of that kind, and leaves its path in $build_dir.
-# Each kind has its options here and nowhere else.
+# build_kind KIND [clang | arm64]: builds in the folder of that kind, and leaves its path in
+# $build_dir. Each kind has its options here and nowhere else.
 build_kind() {
     compiler=
     suffix=
@@ -81,6 +81,9 @@ build_kind() {
         suffix=-clang
         compiler=clang
         ! command -v ccache >/dev/null || compiler="ccache clang" # Meson adds it to its own choice only
+    elif [ "${2-}" = arm64 ]; then
+        suffix=-arm64
+        sysroot=$("$root/script/sysroot" arm64) || exit 9
     fi
     case $1 in
     debug) folder=build-debug options='--werror --buildtype=debug' ;;
@@ -96,6 +99,14 @@ build_kind() {
     build_dir=$root/$folder$suffix
     # shellcheck disable=SC2086 # a list of options
     (
+        if [ "$suffix" = -arm64 ]; then
+            PATH=/usr/lib/ccache:$PATH # here ccache has the name of each compiler
+            options="$options --cross-file=$sysroot/cross.ini"
+            # What was built with other packages is not mixed with what is built with these.
+            [ "$(cat "$build_dir/sysroot" 2>/dev/null)" = "$sysroot" ] || rm -rf "$build_dir"
+            mkdir -p "$build_dir"
+            echo "$sysroot" >"$build_dir/sysroot"
+        fi
         [ -z "$compiler" ] || export CC="$compiler"
         # What is built for tests alone is linked in two thirds of the time.
         [ -z "$linker" ] || ! command -v "ld.$linker" >/dev/null || export CC_LD="$linker"

@@ -64,6 +64,16 @@ static void set_text(json_t *o, const char *key, const char *value)
     (void)json_object_set_new(o, key, text != NULL ? text : json_null());
 }
 
+/* Adds " and NAME" unless it is one of the names: L4 is a part of L40S, but another. */
+static void put_new(struct buf *all, const char *name)
+{
+    _cleanup_(freep) char *list = xasprintf(" and %s and ", buf_cstr(all));
+    _cleanup_(freep) char *item = xasprintf(" and %s and ", name);
+    if (strstr(list, item) == NULL) {
+        buf_printf(all, "%s%s", all->len > 0 ? " and " : "", name);
+    }
+}
+
 /* Prefers the maximum frequency: /proc/cpuinfo has the current one, and environments that change by
  * themselves cannot be compared. */
 static bool find_mhz(const char *root, const char *cpuinfo, double *ret)
@@ -78,10 +88,62 @@ static bool find_mhz(const char *root, const char *cpuinfo, double *ret)
     return mhz != NULL && parse_f64(mhz, ret) == 0;
 }
 
+/* Arm CPUs have numbers instead of a name: the maker of the core, and which of its cores it is. */
+static const struct {
+    const char *implementer, *part, *name;
+} arm_cores[] = {
+    {"0x41", "0xd03", "Arm Cortex-A53"},
+    {"0x41", "0xd07", "Arm Cortex-A57"},
+    {"0x41", "0xd08", "Arm Cortex-A72"},
+    {"0x41", "0xd0b", "Arm Cortex-A76"},
+    {"0x41", "0xd0c", "Arm Neoverse-N1"},
+    {"0x41", "0xd40", "Arm Neoverse-V1"},
+    {"0x41", "0xd49", "Arm Neoverse-N2"},
+    {"0x41", "0xd4f", "Arm Neoverse-V2"},
+    {"0x41", "0xd83", "Arm Neoverse-V3AE"},
+    {"0x41", "0xd84", "Arm Neoverse-V3"},
+    {"0x41", "0xd85", "Arm Cortex-X925"},
+    {"0x41", "0xd87", "Arm Cortex-A725"},
+    {"0x41", "0xd8e", "Arm Neoverse-N3"},
+    {"0x43", "0x0af", "Cavium ThunderX2"},
+    {"0x46", "0x001", "Fujitsu A64FX"},
+    {"0x48", "0xd01", "HiSilicon TSV110"},
+    {"0x4e", "0x004", "NVIDIA Carmel"},
+    {"0x6d", "0xd49", "Microsoft Azure Cobalt 100"},
+    {"0xc0", "0xac3", "Ampere-1"},
+    {"0xc0", "0xac4", "Ampere-1A"},
+};
+
+static void put_arm_core(struct buf *all, const char *implementer, const char *part)
+{
+    char name[64];
+    text_put(name, sizeof(name), "implementer %s, part %s", implementer, part);
+    for (size_t i = 0; i < COUNT_OF(arm_cores); i++) {
+        if (str_eq(arm_cores[i].implementer, implementer) && str_eq(arm_cores[i].part, part)) {
+            text_put(name, sizeof(name), "%s", arm_cores[i].name);
+        }
+    }
+    put_new(all, name);
+}
+
+/* Each kind of core once: "Arm Cortex-X925 and Arm Cortex-A725". NULL if `cpuinfo` has none. */
+static char *arm_model(const char *cpuinfo)
+{
+    struct buf all = BUF_INIT;
+    for (const char *at = cpuinfo; at != NULL && (at = strstr(at, "CPU implementer")) != NULL;) {
+        _cleanup_(freep) char *implementer = find_line(at, "CPU implementer", "\t :");
+        _cleanup_(freep) char *part = find_line(at, "CPU part", "\t :");
+        put_arm_core(&all, implementer, part == NULL ? "?" : part);
+        at++;
+    }
+    return all.len == 0 ? NULL : buf_take(&all);
+}
+
 static void set_cpu(json_t *o, const char *root)
 {
     _cleanup_(freep) char *text = read_text(root, "/proc/cpuinfo");
     _cleanup_(freep) char *model = find_line(text, "model name", "\t :");
+    model = model == NULL ? arm_model(text) : model;
     set_text(o, "cpu_model", model);
     double mhz = 0;
     bool is_known = find_mhz(root, text, &mhz);
@@ -93,6 +155,21 @@ static char *read_cache(const char *root, int index, const char *file)
     _cleanup_(freep) char *path =
         xasprintf("/sys/devices/system/cpu/cpu0/cache/index%d/%s", index, file);
     return host_read_line(root, path);
+}
+
+size_t host_cache_bytes(const char *root, int level)
+{
+    for (int i = 0; i < 8; i++) {
+        _cleanup_(freep) char *at = read_cache(root, i, "level");
+        _cleanup_(freep) char *size = read_cache(root, i, "size"); /* "1024K" */
+        _cleanup_(freep) char *binary = size == NULL ? NULL : xasprintf("%si", size);
+        int64_t found_level, bytes;
+        if (at != NULL && binary != NULL && parse_i64(at, &found_level) == 0 &&
+            found_level == level && parse_mem_bytes(binary, &bytes) == 0) {
+            return (size_t)bytes;
+        }
+    }
+    return 0;
 }
 
 /* "L1d 48K, L1i 32K, L2 1024K, L3 32768K" of the first CPU. */
@@ -237,10 +314,8 @@ static void set_accelerator(json_t *o, const char *root)
         _cleanup_(freep) char *file = xasprintf("%s/%s/information", folder, entries[i]->d_name);
         _cleanup_(freep) char *text = read_text(root, file);
         _cleanup_(freep) char *name = find_line(text, "Model:", "\t ");
-        _cleanup_(freep) char *list = xasprintf(" and %s and ", buf_cstr(&all));
-        _cleanup_(freep) char *item = name == NULL ? NULL : xasprintf(" and %s and ", name);
-        if (name != NULL && strstr(list, item) == NULL) { /* L4 is a part of L40S, but another */
-            buf_printf(&all, "%s%s", all.len > 0 ? " and " : "", name);
+        if (name != NULL) {
+            put_new(&all, name);
         }
         free(entries[i]);
     }

@@ -31,6 +31,8 @@ struct host_cpu_time host_cpu_between(const struct host_cpu_time *begin,
                                       const struct host_cpu_time *end);
 /* The first line of a file without its newline, owned; NULL if it cannot be read. */
 char *host_read_line(const char *root, const char *path);
+/* The data cache of that level of the first CPU; 0: unknown. */
+size_t host_cache_bytes(const char *root, int level);
 /* Memory that the cgroup allows; 0: no limit. */
 int64_t host_memory_limit_bytes(const char *root);
 /* Peak resident memory of this process. */

@@ -53,8 +53,22 @@ static double spin(void)
     return SPINS;
 }
 
-/* Twelve sums of zeros, so that none waits for itself. In assembler, because compilers keep them in
+/* Sums of zeros, so many that none waits for itself. In assembler, because compilers keep them in
  * registers in optimised builds only. */
+#ifdef __aarch64__
+#define SUMS 24
+#define ARM_SUMS()                                                                                 \
+    __asm__ volatile(".irp i,0,1,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,"    \
+                     "29,30,31\n\tmovi v\\i\\().4s,#0\n\t.endr\n\t.rept 8\n\t"                     \
+                     ".irp i,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,"  \
+                     "31\n\tfmla v\\i\\().4s,v0.4s,v1.4s\n\t.endr\n\t.endr"                        \
+                     :                                                                             \
+                     :                                                                             \
+                     : "v0", "v1", "v8", "v9", "v10", "v11", "v12", "v13", "v14", "v15", "v16",    \
+                       "v17", "v18", "v19", "v20", "v21", "v22", "v23", "v24", "v25", "v26",       \
+                       "v27", "v28", "v29", "v30", "v31")
+#else
+#define SUMS 12
 #define TWELVE_SUMS(registers)                                                                     \
     __asm__ volatile(".irp i,0,1,2,3,4,5,6,7,8,9,10,11,12,13\n\t"                                  \
                      "vpxor %%xmm\\i,%%xmm\\i,%%xmm\\i\n\t.endr\n\t.rept 8\n\t"                    \
@@ -65,7 +79,9 @@ static double spin(void)
                      : "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8",     \
                        "xmm9", "xmm10", "xmm11", "xmm12", "xmm13")
 
-/* 0: unknown, of other CPUs than x86-64 with FMA. */
+#endif
+
+/* 0: unknown, of other CPUs than x86-64 with FMA and arm64. */
 static double multiply_add(void)
 {
     int lanes = 0;
@@ -77,8 +93,13 @@ static double multiply_add(void)
     for (int i = 0; lanes == 8 && i < FMA_BLOCKS; i++) {
         TWELVE_SUMS("ymm");
     }
+#elif defined(__aarch64__)
+    lanes = 4; /* a longer vector of SVE would do more: the figure is compared with itself */
+    for (int i = 0; i < FMA_BLOCKS; i++) {
+        ARM_SUMS();
+    }
 #endif
-    return 2.0 * 12 * 8 * FMA_BLOCKS * lanes;
+    return 2.0 * SUMS * 8 * FMA_BLOCKS * lanes;
 }
 
 /* What `piece` does in a second. */
@@ -133,7 +154,8 @@ static uint64_t probe_copy(size_t bytes, int64_t limit_ns)
 
 struct probe_limits probe_limits_of(const char *root)
 {
-    const long cache_bytes = sysconf(_SC_LEVEL3_CACHE_SIZE); /* 0 or -1: not known */
+    long cache_bytes = sysconf(_SC_LEVEL3_CACHE_SIZE); /* 0 or -1: not known, as on arm64 */
+    cache_bytes = cache_bytes > 0 ? cache_bytes : (long)host_cache_bytes(root, 3);
     const int64_t allowed_bytes = host_memory_limit_bytes(root);
     size_t bytes = cache_bytes > 0 ? 2 * (size_t)cache_bytes : PROBE_COPY_MAX_BYTES;
     bytes = bytes < PROBE_COPY_MIN_BYTES ? PROBE_COPY_MIN_BYTES : bytes;

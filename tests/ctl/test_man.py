@@ -26,7 +26,7 @@ class Man(cli.CliCase):
                          sorted(["benchctl.1", *(f"benchctl-{verb}.1" for verb in verbs)]))
         made = [pathlib.Path(page.name) for page in PAGES.glob("*.1")]
         version = re.search('"benchd (.*)"', (PAGES / "benchctl.1").read_text(encoding="utf-8")).group(1)
-        subprocess.run([sys.executable, cli.ROOT / "lib/man.py", cli.BENCHCTL, version, *made], cwd=self.folder, check=True)
+        subprocess.run([sys.executable, cli.ROOT / "lib/man.py", version, *made, "--", cli.BENCHCTL], cwd=self.folder, check=True)
         for page in made:
             self.assertEqual((PAGES / page).read_text(encoding="utf-8"), (self.folder / page).read_text(encoding="utf-8"))
 

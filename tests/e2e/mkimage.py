@@ -10,7 +10,6 @@ import hashlib
 import io
 import json
 import pathlib
-import platform
 import re
 import subprocess
 import sys
@@ -53,7 +52,7 @@ def authorities(program):
 def files_of(program):
     """{path in the image: contents} for one program in /usr/bin."""
     files = {f"/usr/bin/{program.name}": program.read_bytes(), "/etc/passwd": PASSWD.encode(), **authorities(program)}
-    files.update((path, pathlib.Path(path).read_bytes()) for path in libraries(program))
+    files.update((linked.on_target(path), pathlib.Path(path).read_bytes()) for path in libraries(program))
     return files
 
 
@@ -89,13 +88,17 @@ def write_image(out, name, layer_tar, config):
         return io.BytesIO(json.dumps(tree).encode())
 
     packed = blob(layer_tar, "layer.v1.tar")
-    arch = {"x86_64": "amd64", "aarch64": "arm64"}[platform.machine()]
-    config = {"architecture": arch, "os": "linux", "created": "1970-01-01T00:00:00Z", "config": config,
+    config = {"architecture": linked.ARCH, "os": "linux", "created": "1970-01-01T00:00:00Z", "config": config,
               "rootfs": {"type": "layers", "diff_ids": [packed["digest"]]}}
     manifest = {"schemaVersion": 2, "mediaType": "application/vnd.oci.image.manifest.v1+json",
                 "config": blob(document(config), "config.v1+json"), "layers": [packed]}
     index = blob(document(manifest), "manifest.v1+json")
-    index["annotations"] = {"io.containerd.image.name": name}
+    index |= {"annotations": {"io.containerd.image.name": name}, "platform": {"architecture": linked.ARCH, "os": "linux"}}
+    write_archive(out, [index], blobs)
+
+
+def write_archive(out, manifests, blobs):
+    """An OCI archive: the descriptors of its index, and {digest: file}."""
     with tarfile.open(out, "w") as tar:
         def add(path, file):
             info = tarfile.TarInfo(path)
@@ -103,9 +106,26 @@ def write_image(out, name, layer_tar, config):
             file.seek(0)
             tar.addfile(info, file)
         add("oci-layout", io.BytesIO(b'{"imageLayoutVersion": "1.0.0"}'))
-        add("index.json", document({"schemaVersion": 2, "manifests": [index]}))
+        add("index.json", io.BytesIO(json.dumps({"schemaVersion": 2, "manifests": manifests}).encode()))
         for digest, file in blobs.items():
             add(f"blobs/sha256/{digest}", file)
+
+
+def join(name, paths, out):
+    """One archive of the same image for several architectures: an index, of which a node takes what fits it."""
+    manifests, blobs = [], {}
+    for path in paths:
+        with tarfile.open(path) as tar:
+            manifests += json.load(tar.extractfile("index.json"))["manifests"]
+            blobs |= {pathlib.PurePath(info.name).name: io.BytesIO(tar.extractfile(info).read()) for info in tar if info.name.startswith("blobs/")}
+    for manifest in manifests:
+        del manifest["annotations"]
+    kind = "application/vnd.oci.image.index.v1+json"
+    index = json.dumps({"schemaVersion": 2, "mediaType": kind, "manifests": manifests}).encode()
+    digest = hashlib.sha256(index).hexdigest()
+    top = {"mediaType": kind, "digest": f"sha256:{digest}", "size": len(index), "annotations": {"io.containerd.image.name": name}}
+    write_archive(out, [top], {**blobs, digest: io.BytesIO(index)})
+    return out
 
 
 def manifest_digest(path):

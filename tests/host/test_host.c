@@ -94,6 +94,12 @@ static const struct machine rows[] = {
       {"/proc/driver/nvidia/gpus/0000:03:00.0/information", "Model: \t\t NVIDIA L40S\n"},
       {"/proc/driver/nvidia/gpus/0000:04:00.0/information", "Model: \t\t NVIDIA L4\n"}},
      "{\"accelerator\": \"NVIDIA H100 80GB HBM3 and NVIDIA L40S and NVIDIA L4\"}", 0, 0},
+    {"an arm64 server: numbers instead of a name",
+     {{"/proc/cpuinfo", "processor\t: 0\nCPU implementer\t: 0x41\nCPU part\t: 0xd4f\n\nprocessor\t: 1\nCPU implementer\t: 0x41\nCPU part\t: 0xd4f\n"}},
+     "{\"cpu_model\": \"Arm Neoverse-V2\", \"cpu_mhz\": null}", 0, 0},
+    {"two kinds of cores, one of them unknown",
+     {{"/proc/cpuinfo", "CPU implementer\t: 0x41\nCPU part\t: 0xd85\n\nCPU implementer\t: 0x41\nCPU part\t: 0xfff\n"}},
+     "{\"cpu_model\": \"Arm Cortex-X925 and implementer 0x41, part 0xfff\"}", 0, 0},
     {"another maker's driver",
      {{"/sys/module/amdgpu/version", "6.7.0\n"}},
      "{\"cpu_governor\": null, \"gpu_driver\": \"amdgpu 6.7.0\"}", 0, 0},
@@ -138,6 +144,21 @@ TEST(machines)
         assert_int_equal(cpu.steal_ns, rows[i].cpu.steal_ns);
         assert_int_equal(test_remove_folder(root), 0);
     }
+}
+
+TEST(cache_of_a_level)
+{
+    char root[] = "/tmp/benchd-host-XXXXXX";
+    assert_non_null(mkdtemp(root));
+#define CACHE "%s/sys/devices/system/cpu/cpu0/cache/index"
+    test_write_file("1\n", CACHE "0/level", root);
+    test_write_file("64K\n", CACHE "0/size", root);
+    test_write_file("3\n", CACHE "3/level", root);
+    test_write_file("32M\n", CACHE "3/size", root);
+    assert_int_equal(host_cache_bytes(root, 3), 32 << 20);
+    assert_int_equal(host_cache_bytes(root, 1), 64 << 10);
+    assert_int_equal(host_cache_bytes(root, 2), 0);
+    assert_int_equal(test_remove_folder(root), 0);
 }
 
 TEST(ports)

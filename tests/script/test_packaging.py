@@ -1,6 +1,8 @@
 """What a release is made with: script/release, script/package, packaging/. tests/e2e/test_packages.py makes a whole one."""
 import gzip
 import importlib
+import io
+import json
 import os
 import pathlib
 import re
@@ -9,11 +11,12 @@ import sys
 import tarfile
 import tempfile
 import unittest
+import unittest.mock
 
 ROOT = pathlib.Path(os.environ.get("BENCHD_SOURCE_DIR", pathlib.Path(__file__).resolve().parent.parent.parent))
 sys.dont_write_bytecode = True
 sys.path[:0] = [str(ROOT / "packaging"), str(ROOT / "tests" / "e2e")]
-archive, linked, sbom = map(importlib.import_module, ("archive", "linked", "sbom"))
+archive, krew, linked, mkimage, sbom = map(importlib.import_module, ("archive", "krew", "linked", "mkimage", "sbom"))
 
 
 class Folder(unittest.TestCase):
@@ -51,6 +54,38 @@ class Archives(Folder):
             self.assertEqual(tar.extractfile("top/link").read(), b"a")
         self.assertEqual(got, [(f"top/{name}", tarfile.REGTYPE, mode, 1000, 0) for name, mode in
                                (("a", "0o644"), ("c.txt", "0o644"), ("link", "0o644"), ("sub/b", "0o755"))])
+
+
+class Architectures(Folder):
+    def test_an_index_has_the_image_of_each(self):
+        for arch in ("amd64", "arm64"):
+            with unittest.mock.patch.object(linked, "ARCH", arch):
+                mkimage.write_image(self.folder / f"{arch}.tar", "a:1", io.BytesIO(arch.encode()), {"User": "1"})
+        mkimage.join("a:1", [self.folder / f"{arch}.tar" for arch in ("amd64", "arm64")], self.folder / "both.tar")
+        with tarfile.open(self.folder / "both.tar") as tar:
+            def read(digest):
+                return tar.extractfile(f"blobs/sha256/{digest.removeprefix('sha256:')}").read()
+            top = json.load(tar.extractfile("index.json"))["manifests"]
+            self.assertEqual([one["annotations"] for one in top], [{"io.containerd.image.name": "a:1"}])
+            found = {}
+            for image in json.loads(read(top[0]["digest"]))["manifests"]:
+                manifest = json.loads(read(image["digest"]))
+                found[image["platform"]["architecture"]] = (json.loads(read(manifest["config"]["digest"]))["architecture"],
+                                                            read(manifest["layers"][0]["digest"]).decode())
+        self.assertEqual(found, {"amd64": ("amd64", "amd64"), "arm64": ("arm64", "arm64")})
+
+    def test_krew_finds_the_archive_of_each(self):
+        paths = [self.folder / f"benchctl-1-linux-{arch}.tar.gz" for arch in ("amd64", "arm64")]
+        for path in paths:
+            path.write_bytes(path.name.encode())
+        text = krew.manifest(paths, "https://host.example/", "1")
+        self.assertEqual(re.findall(r"arch: (\w+)}\n    uri: https://host.example/benchctl-1-linux-(\w+).tar.gz\n    sha256: '\w{64}'", text),
+                         [("amd64", "amd64"), ("arm64", "arm64")])
+
+    def test_another_architecture_is_one_that_is_known(self):
+        for name in ("build", "package", "release", "test"):
+            self.assertIn("--arch takes arm64", self.script(name, "--arch", "sparc", code=2).stderr)
+        self.assertIn("unknown architecture 'sparc'", self.script("sysroot", "sparc", code=2).stderr)
 
 
 class Libraries(unittest.TestCase):

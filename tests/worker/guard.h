@@ -52,7 +52,8 @@ static inline void assert_close(const float *got, const float *want, size_t n, d
 {
     double scale = 0;
     for (size_t i = 0; i < n; i++) {
-        scale = fmax(scale, fabs((double)want[i]));
+        const double size = fabs((double)want[i]);
+        scale = size > scale ? size : scale; /* GCC 12 for arm64 fails on fmax here */
     }
     for (size_t i = 0; i < n; i++) {
         double diff = fabs((double)got[i] - (double)want[i]);

@@ -2,9 +2,9 @@
  * with its own batch statistics and its trainer's dropout, adds the gradients in order and applies
  * the average. Over BF16 gradients and parameters are rounded as on their way. With local steps a
  * trainer trains alone for some, then parameters are averaged. Prints the digest of the parameters
- * as `benchworker trainer --print-digest` does.
+ * as `benchworker trainer --print-digest` does, and writes them into a file.
  *
- *     micro_batches TRAINERS BATCH STEPS WIRE MODE */
+ *     micro_batches TRAINERS BATCH STEPS WIRE MODE [FILE] */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -136,9 +136,9 @@ static void print_digest(const struct model *model, const float *params)
 int main(int argc, char **argv)
 {
     const uint64_t seed = 1;
-    const int wire = argc == 6 ? exchange_wire_from_string(argv[4]) : -1;
+    const int wire = argc == 6 || argc == 7 ? exchange_wire_from_string(argv[4]) : -1;
     if (wire < 0) {
-        fprintf(stderr, "usage: micro_batches TRAINERS BATCH STEPS WIRE MODE\n");
+        fprintf(stderr, "usage: micro_batches TRAINERS BATCH STEPS WIRE MODE [FILE]\n");
         return 2;
     }
     blas_repair(argv); /* as benchworker does, like the next */
@@ -173,6 +173,15 @@ int main(int argc, char **argv)
     model_init_params(p.def, p.seed, g.own);
     train(&g, (uint64_t)number(argv[3]));
     print_digest(g.model, model_param_data(g.model));
+    if (argc == 7) {
+        FILE *file = fopen(argv[6], "we");
+        err_set(&err, EIO, "%s cannot be written", argv[6]);
+        must(file == NULL || fwrite(model_param_data(g.model), sizeof(float), g.n, file) != g.n ||
+                     fclose(file) != 0
+                 ? -1
+                 : 0,
+             &err);
+    }
     for (uint32_t t = 0; t < g.trainers; t++) {
         adam_done(&g.locals[t]);
     }

@@ -131,7 +131,7 @@ TEST(without_a_pool)
 /* BENCH_CPU_MASK lowers the instruction set, never raises it; another word masks nothing. */
 TEST(cpu_mask)
 {
-    static const char *const isas[] = {"avx512", "avx2", "baseline"};
+    static const char *const isas[] = {"avx512", "avx2", "baseline", "neon"};
     struct kernels k, best;
     assert_int_equal(unsetenv("BENCH_CPU_MASK"), 0);
     kernels_init_best(&best);

@@ -1,4 +1,4 @@
-/* The features of the CPU. Each function asks once; CPUs other than x86-64 have none of them. */
+/* The features of the CPU. Each function asks once. */
 #pragma once
 
 #include <stdbool.h>
@@ -6,7 +6,9 @@
 
 bool cpu_has_avx2(void);   /* with FMA */
 bool cpu_has_avx512(void); /* F, BW, DQ, VL, as Skylake-X */
-/* The features that matter to the kernels, space-separated: "avx2 fma avx512f ...". Static. */
+/* The features that matter to the kernels, space-separated, by the names of /proc/cpuinfo: "avx2 fma
+ * avx512f ...", "asimd asimddp ...". Those that the kernels do not use are in it, too: OpenBLAS may
+ * use them, and people compare machines. Static. */
 const char *cpu_features(void);
 /* From here on a denormal number counts as zero, as an operand and as a result (FTZ and DAZ), in
  * this thread and in those that it starts. Without this the moments of a parameter that gets no

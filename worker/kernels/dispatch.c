@@ -16,18 +16,21 @@ struct isa {
 
 /* The best instruction set comes first. */
 static const struct isa isas[] = {
+#if defined(__aarch64__)
+    {"neon", passes_init_neon, conv_init_neon, fc_init_neon}, /* each of these CPUs has it */
+#else
 #if defined(__x86_64__)
     {"avx512", passes_init_avx512, conv_init_avx512, fc_init_avx512},
     {"avx2", passes_init_avx2, conv_init_avx2, fc_init_avx2},
 #endif
     {"baseline", passes_init_baseline, conv_init_baseline, fc_init_baseline},
+#endif
 };
 #define N_ISAS (sizeof(isas) / sizeof(isas[0]))
 
 static int cpu_has_isa(const char *name)
 {
-    return str_eq(name, "baseline") || (str_eq(name, "avx2") && cpu_has_avx2()) ||
-           (str_eq(name, "avx512") && cpu_has_avx512());
+    return str_eq(name, "avx512") ? cpu_has_avx512() : !str_eq(name, "avx2") || cpu_has_avx2();
 }
 
 int kernels_init_isa(struct kernels *k, const char *isa)

@@ -11,13 +11,16 @@
 
 /* BN, ReLU, dropout and pooling; defined in passes.c. */
 void passes_init_baseline(struct kernels *k);
+void passes_init_neon(struct kernels *k);
 void passes_init_avx2(struct kernels *k);
 void passes_init_avx512(struct kernels *k);
 /* Convolution; defined in conv.c. */
 void conv_init_baseline(struct kernels *k);
+void conv_init_neon(struct kernels *k);
 void conv_init_avx2(struct kernels *k);
 void conv_init_avx512(struct kernels *k);
 /* Fully connected layers; defined in fc.c. */
 void fc_init_baseline(struct kernels *k);
+void fc_init_neon(struct kernels *k);
 void fc_init_avx2(struct kernels *k);
 void fc_init_avx512(struct kernels *k);

@@ -43,7 +43,7 @@ struct work {                    /* what a kernel may use during a call */
 };
 
 struct kernels {
-    const char *isa; /* "baseline", "avx2", "avx512" */
+    const char *isa; /* "baseline", "neon", "avx2", "avx512" */
 
     /* y (N,H,W,K) = x (N,H,W,C) * weight (3,3,C,K) + bias (K). Overwrites y. 18*N*K*C*H*W FLOPs by
      * definition. Also mean (K) and biased variance (K) of y over N, H, W, unless both are NULL. */

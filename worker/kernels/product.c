@@ -26,12 +26,49 @@ SIMD_INLINE void add_step(size_t rows, size_t a_row, const float *at, const floa
                           vf acc[PRODUCT_ROWS][2])
 {
     vf b0 = vload(b), b1 = vload(b + VL);
+    size_t r = 0;
+#if defined(__aarch64__)
+#pragma GCC unroll 2
+    for (size_t end = a_row == 1 ? rows : 0; r + VL <= end; r += VL) { /* see add_four_steps */
+        vf column = vload(at + r);
+#pragma GCC unroll 4
+        for (size_t i = 0; i < VL; i++) {
+            acc[r + i][0] += column[i] * b0;
+            acc[r + i][1] += column[i] * b1;
+        }
+    }
+#endif
 #pragma GCC unroll 12
-    for (size_t r = 0; r < rows; r++) {
+    for (; r < rows; r++) {
         acc[r][0] += at[r * a_row] * b0;
         acc[r][1] += at[r * a_row] * b1;
     }
 }
+
+#if defined(__aarch64__)
+/* Four steps of tiles. A multiply-add takes one lane of a vector here, so a load brings four numbers
+ * of a row; on x86 each would be an operand in memory. The sums are those of four add_step. */
+SIMD_INLINE void add_four_steps(size_t rows, const float *at, const float *b,
+                                vf acc[PRODUCT_ROWS][2])
+{
+    vf step[4][2];
+#pragma GCC unroll 4
+    for (size_t i = 0; i < 4; i++) {
+        step[i][0] = vload(b + i * PANEL);
+        step[i][1] = vload(b + i * PANEL + VL);
+    }
+#pragma GCC unroll 12
+    for (size_t r = 0; r < rows; r++) {
+        vf row = vload(at + r * PANEL);
+#pragma GCC unroll 4
+        for (size_t i = 0; i < 4; i++) {
+            acc[r][0] += row[i] * step[i][0];
+            acc[r][1] += row[i] * step[i][1];
+        }
+        FORGET_LOADS();
+    }
+}
+#endif
 
 /* Steps per iteration of the loop: with one step its counters would take a tenth of the issue slots
  * of a CPU that starts two multiply-adds per cycle. */
@@ -68,6 +105,14 @@ SIMD_INLINE void block(size_t rows, size_t a_row, size_t a_step, const struct pr
                 __builtin_prefetch(next.at + line * LINE_FLOATS, 0, 2);
             }
             next.at += next.floats;
+#if defined(__aarch64__)
+            if (is_tiles) {
+                add_four_steps(rows, at, b, acc);
+                at += TURN_STEPS;
+                b += TURN_STEPS * PANEL;
+                continue;
+            }
+#endif
 #pragma GCC unroll 4
             for (size_t i = 0; i < TURN_STEPS; i++) {
                 add_step(rows, a_row, at + i * a_step, b + i * b_step, acc);
@@ -98,10 +143,15 @@ SIMD_INLINE void block(size_t rows, size_t a_row, size_t a_step, const struct pr
     ROWS(1, ROW, STEP) ROWS(2, ROW, STEP) ROWS(3, ROW, STEP)                                       \
     ROWS(4, ROW, STEP) ROWS(5, ROW, STEP) ROWS(6, ROW, STEP)
 #if PRODUCT_ROWS == 12
+#define ROW_12(ROW, STEP) ROWS(12, ROW, STEP)
+#else
+#define ROW_12(ROW, STEP)
+#endif
+#if PRODUCT_ROWS > 6
 #define ALL_ROWS(ROW, STEP)                                                                        \
     ROWS_TO_6(ROW, STEP)                                                                           \
     ROWS(7, ROW, STEP) ROWS(8, ROW, STEP) ROWS(9, ROW, STEP)                                       \
-    ROWS(10, ROW, STEP) ROWS(11, ROW, STEP) ROWS(12, ROW, STEP)
+    ROWS(10, ROW, STEP) ROWS(11, ROW, STEP) ROW_12(ROW, STEP)
 #else
 #define ALL_ROWS ROWS_TO_6
 #endif

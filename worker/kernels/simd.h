@@ -9,6 +9,8 @@
 
 #if defined(__SSE__)
 #include <immintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
 #endif
 
 #if defined(__AVX512F__)
@@ -17,6 +19,9 @@
 #elif defined(__AVX__)
 #define VL 8
 #define PRODUCT_ROWS 6 /* 6 x 2 of 16 */
+#elif defined(__aarch64__)
+#define VL 4
+#define PRODUCT_ROWS 11 /* 11 x 2 of 32; 8 hold four rows of b (product.c) */
 #else
 #define VL 4
 #define PRODUCT_ROWS 6
@@ -128,6 +133,8 @@ SIMD_INLINE uint32_t vmask_bits(vmask m)
     return (uint32_t)_mm256_movemask_ps((__m256)m);
 #elif defined(__SSE__)
     return (uint32_t)_mm_movemask_ps((__m128)m);
+#elif defined(__aarch64__)
+    return vaddvq_u32((uint32x4_t)m & (uint32x4_t){1, 2, 4, 8});
 #else
     uint32_t bits = 0;
     for (int i = 0; i < VL; i++) {

@@ -51,6 +51,8 @@ static void relax(void)
 {
 #if defined(__x86_64__) || defined(__i386__)
     __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("isb"); /* `yield` would take no time */
 #endif
 }
 

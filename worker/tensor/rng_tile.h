@@ -11,6 +11,8 @@
 
 #if defined(__x86_64__)
 #include <immintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
 #endif
 
 #include "worker/tensor/rng.h"
@@ -42,6 +44,8 @@ RNG_INLINE rng_wide rng_multiply(rng_wide x, uint32_t by)
     return (rng_wide)_mm256_mul_epu32((__m256i)x, _mm256_set1_epi64x(by));
 #elif defined(__x86_64__)
     return (rng_wide)_mm_mul_epu32((__m128i)x, _mm_set1_epi64x(by));
+#elif defined(__aarch64__)
+    return (rng_wide)vmull_n_u32(vmovn_u64((uint64x2_t)x), by);
 #else
     return (x & 0xffffffff) * by;
 #endif
