@@ -2,16 +2,18 @@
 """The files of script/release. The Debian packages: no complaint of lintian, installed and run in a bare Debian, and purged
 without a trace. The wheel: wheel_checks.py. The others: release_checks.py.
 
-With --long all is compiled a second time, in another folder and without ccache: the same bytes; auditwheel reads the wheel; and the
+With --long all is compiled a second time, in another folder and without ccache: the same bytes; and for arm64, which qemu-user runs; auditwheel reads the wheel; and the
 scripts of docs/own-script.md are measured with PyTorch and Keras (own_scripts.py). That takes some minutes of CPU time.
 """
 import hashlib
+import json
 import os
 import pathlib
 import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import tempfile
 
 import bare_root
@@ -84,6 +86,23 @@ def check_twice(t, folder, pinned, first):
         t.equal(digests[0], digests[1], f"{name}: the same bytes twice")
         print(f"# {name}: {first[name].stat().st_size} bytes")
     check_no_path(t, [second[name] for name in debs if name in second], folder)
+
+
+def check_arm64(t, folder, pinned):
+    """With --arch arm64 each file that has an architecture is there for both, and its programs run."""
+    built = build(t, "for two architectures", pinned, tap.ROOT / "script/release", "--arch", "arm64", folder / "both")
+    names = {re.sub(r"amd64|x86_64|sbom(?=\.)", "ARCH", name) for name in built}
+    other = {re.sub(r"arm64|aarch64|sbom-arm64", "ARCH", name) for name in built if not re.search(r"amd64|x86_64|^sbom\.", name)}
+    t.equal(names, other, "the same files for both")
+    wheel = next((path for name, path in built.items() if name.endswith("_aarch64.whl")), None)
+    sysroot = run(tap.ROOT / "script/sysroot", "arm64").stdout.strip()
+    if wheel and t.equal(0, run("python3", "-m", "zipfile", "-e", wheel, folder / "wheel").returncode, "the wheel is a zip archive"):
+        for program in ("benchctl", "benchworker"):
+            (folder / "wheel/benchd/bin" / program).chmod(0o755)
+            done = run("qemu-aarch64", "-L", sysroot, folder / "wheel/benchd/bin" / program, "--version" if program == "benchworker" else "version")
+            t.match(re.escape(mkimage.VERSION), done.stdout, f"{program} of the wheel runs")
+    with tarfile.open(folder / "both" / f"benchworker-image-{mkimage.VERSION}.tar") as tar:
+        t.equal(1, len(json.load(tar.extractfile("index.json"))["manifests"]), "one index of the image")
 
 
 def check_control(t):
@@ -163,6 +182,7 @@ def main():
             return t.done()
         if is_long:
             check_twice(t, folder, pinned, built)
+            check_arm64(t, folder, pinned)
         check_lintian(t, debs.values())
         out = pathlib.Path(name) / "release"
         release_checks.check_sums(t, out)

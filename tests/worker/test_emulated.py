@@ -28,6 +28,9 @@ def distance(a, b):
     return math.sqrt(sum((x - y) ** 2 for x, y in zip(a, b)) / sum(x * x for x in a))
 
 
+CORES = {"avx2": "Haswell", "avx512": "SkylakeX"}   # OpenBLAS's, on a machine that has no better set
+
+
 def main():
     *emulator, micro_batches = sys.argv[1:]
     with tempfile.TemporaryDirectory(prefix="benchd-emulated-") as name:
@@ -39,10 +42,11 @@ def main():
         from worker_gang import Gang  # reads the variable
         from tap import Tap
         tap = Tap()
-        files = {"arm64": folder / "arm64", "avx2": folder / "avx2", "avx512": folder / "avx512"}
+        files = {isa: folder / isa for isa in ("arm64", *CORES)}
         native = pathlib.Path(os.environ["BENCHD_NATIVE_BUILD"]) / "tests/worker/micro_batches"
-        for isa in ("avx2", "avx512"):
-            subprocess.run([native, *CASE, files[isa]], env={**os.environ, "BENCH_CPU_MASK": isa}, capture_output=True, check=True)
+        for isa, core in CORES.items():
+            subprocess.run([native, *CASE, files[isa]], env={**os.environ, "BENCH_CPU_MASK": isa, "OPENBLAS_CORETYPE": core},
+                           capture_output=True, check=True)
         want = subprocess.run([*emulator, micro_batches, *CASE, files["arm64"]], capture_output=True, text=True, check=True).stdout
         for turn in ("first", "second"):
             with Gang(1, 2, ["--batch-size", BATCH, "--warmup-steps", 1, "--steps", STEPS - 1, "--print-digest"]) as gang:
@@ -54,8 +58,8 @@ def main():
         found = {isa: parameters(path) for isa, path in files.items()}
         usual = distance(found["avx2"], found["avx512"])
         print(f"# relative rms distance of parameters: AVX2 to AVX-512 {usual:.2g}", flush=True)
-        tap.ok(usual > 0, "two instruction sets of this machine differ", "this CPU lacks AVX-512, or the mask did nothing")
-        for isa in ("avx2", "avx512"):
+        tap.ok(usual > 0, "two instruction sets of this machine differ")
+        for isa in CORES:
             off = distance(found[isa], found["arm64"])
             print(f"# relative rms distance of parameters: {isa} to arm64 {off:.2g}", flush=True)
             tap.ok(0 < off < 2 * usual, f"the parameters of arm64 are as near to those of {isa}", f"{off} is not below 2 x {usual}")
