@@ -52,11 +52,11 @@ struct recorded { /* of one kind of machine; made up without runs */
 
 struct replay {
     const struct recorded *of;
-    struct run_def *def; /* owned */
+    struct run_def *def;                    /* owned */
     struct machines programs[1 + SIBLINGS]; /* that of the base first */
     uint64_t random;
-    size_t order[256]; /* of the recorded runs */
-    size_t n;          /* runs of this replay */
+    size_t order[256];       /* of the recorded runs */
+    size_t n;                /* runs of this replay */
     double of_run[RUNS_MAX]; /* what a made-up run has in common; 0 of a recorded one */
     struct run_def defs[RUNS_MAX];
     struct result results[RUNS_MAX];
@@ -177,7 +177,7 @@ static void count(struct counts *k, enum gate_verdict verdict)
     k->passed += verdict == GATE_PASSED;
 }
 
-/* Slow runs after the third night: of programs that were edited, or of what nothing tells from the
+/* Slow runs after the third night: of programs that were edited, or of what nothing distinguishes from the
  * base. */
 enum siblings { NO_SIBLINGS, EDITED, ALIKE };
 
@@ -280,16 +280,16 @@ static int bench(const struct recorded *of, struct run_def *def, const struct re
             if (rows[k].n_base == 0) {
                 replay_axis(r, rows[k].factor, &rows[k].counts);
             } else {
-                replay_nights(r, rows[k].n_base, rows[k].siblings, rows[k].factor,
-                              &rows[k].counts);
+                replay_nights(r, rows[k].n_base, rows[k].siblings, rows[k].factor, &rows[k].counts);
             }
         }
     }
     int missed = 0;
     const double all = (double)replays / 100;
-    (void)printf("  %-44s interval holds it %5.1f%%, the ratio of these runs %.1f%%; exit 6 %.1f%%\n",
-                 "10% slower, one run a side", (double)two.held / all,
-                 of->runs.len > 0 ? NAN : (double)two.held_within / all, (double)two.slower / all);
+    (void)printf(
+        "  %-44s interval holds it %5.1f%%, the ratio of these runs %.1f%%; exit 6 %.1f%%\n",
+        "10% slower, one run a side", (double)two.held / all,
+        of->runs.len > 0 ? NAN : (double)two.held_within / all, (double)two.slower / all);
     for (size_t k = 0; k < sizeof(rows) / sizeof(rows[0]); k++) {
         const bool is_equal = rows[k].factor >= 1;
         /* 1% of these replays and three standard deviations more. */

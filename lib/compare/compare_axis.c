@@ -76,7 +76,8 @@ static struct paired test(const struct comparison *c, const struct compared_poin
     const struct spec *spec = c->base->def->spec;
     size_t n = 0;
     for (size_t block = 0; block < c->n_blocks; block++) {
-        const double d = p != NULL ? difference_of(p, block, kind) : mean_difference(c, block, kind);
+        const double d =
+            p != NULL ? difference_of(p, block, kind) : mean_difference(c, block, kind);
         if (!isnan(d)) {
             differences[n++] = d;
         }

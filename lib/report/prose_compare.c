@@ -226,8 +226,8 @@ static void say_machine_busy(struct notes *lines, const struct comparison *c)
         "others took %.0f%% of the speed of the base's %s and %.0f%% of the candidate's%s, which "
         "explains a ratio of %.3f; %.3f remain%s; run it again on a quiet machine%s",
         buf_cstr(&text), 100 * busy->base_share, c->axis == NULL ? "runs" : "trials",
-        100 * busy->candidate_share,
-        n > 1 ? " (where it differs most)" : "", exp(busy->explained), exp(busy->alone.mean),
+        100 * busy->candidate_share, n > 1 ? " (where it differs most)" : "", exp(busy->explained),
+        exp(busy->alone.mean),
         busy->p_adjusted <= COMPARE_NAMED_ALPHA ? ", less than that" : " and show no change",
         c->axis == NULL ? ", or sweep both in one run and compare RUN --axis NAME" : "");
 }

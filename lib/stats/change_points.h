@@ -7,7 +7,7 @@
 
 #include "base/vec.h"
 
-/* Who looks at a flat series at each of 60 nights sees a change named in 5% of series at most. */
+/* A look at each of 60 nights names a change in about 5% of flat series. */
 #define CHANGE_POINTS_ALPHA 0.003
 #define CHANGE_POINTS_DRAWS 999
 #define CHANGE_POINTS_MIN_SIZE 3 /* values on each side of a change: two may be alike by accident */
