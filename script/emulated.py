@@ -4,7 +4,7 @@ gets those that it cannot run, as skipped, with the reason.
 
 Usage: emulated.py BUILD_DIR LOG
 
-The tests in C run, and worker/emulated. All others in Python start the programs of the build themselves, as this machine's."""
+The tests in C run, and tests/worker/test_emulated.py. All others in Python start the programs of the build themselves, as this machine's."""
 import json
 import os
 import pathlib

@@ -92,26 +92,16 @@ static bool find_mhz(const char *root, const char *cpuinfo, double *ret)
 static const struct {
     const char *implementer, *part, *name;
 } arm_cores[] = {
-    {"0x41", "0xd03", "Arm Cortex-A53"},
-    {"0x41", "0xd07", "Arm Cortex-A57"},
-    {"0x41", "0xd08", "Arm Cortex-A72"},
-    {"0x41", "0xd0b", "Arm Cortex-A76"},
-    {"0x41", "0xd0c", "Arm Neoverse-N1"},
-    {"0x41", "0xd40", "Arm Neoverse-V1"},
-    {"0x41", "0xd49", "Arm Neoverse-N2"},
-    {"0x41", "0xd4f", "Arm Neoverse-V2"},
-    {"0x41", "0xd83", "Arm Neoverse-V3AE"},
-    {"0x41", "0xd84", "Arm Neoverse-V3"},
-    {"0x41", "0xd85", "Arm Cortex-X925"},
-    {"0x41", "0xd87", "Arm Cortex-A725"},
-    {"0x41", "0xd8e", "Arm Neoverse-N3"},
-    {"0x43", "0x0af", "Cavium ThunderX2"},
-    {"0x46", "0x001", "Fujitsu A64FX"},
-    {"0x48", "0xd01", "HiSilicon TSV110"},
-    {"0x4e", "0x004", "NVIDIA Carmel"},
-    {"0x6d", "0xd49", "Microsoft Azure Cobalt 100"},
-    {"0xc0", "0xac3", "Ampere-1"},
-    {"0xc0", "0xac4", "Ampere-1A"},
+    {"0x41", "0xd03", "Arm Cortex-A53"},    {"0x41", "0xd07", "Arm Cortex-A57"},
+    {"0x41", "0xd08", "Arm Cortex-A72"},    {"0x41", "0xd0b", "Arm Cortex-A76"},
+    {"0x41", "0xd0c", "Arm Neoverse-N1"},   {"0x41", "0xd40", "Arm Neoverse-V1"},
+    {"0x41", "0xd49", "Arm Neoverse-N2"},   {"0x41", "0xd4f", "Arm Neoverse-V2"},
+    {"0x41", "0xd83", "Arm Neoverse-V3AE"}, {"0x41", "0xd84", "Arm Neoverse-V3"},
+    {"0x41", "0xd85", "Arm Cortex-X925"},   {"0x41", "0xd87", "Arm Cortex-A725"},
+    {"0x41", "0xd8e", "Arm Neoverse-N3"},   {"0x43", "0x0af", "Cavium ThunderX2"},
+    {"0x46", "0x001", "Fujitsu A64FX"},     {"0x48", "0xd01", "HiSilicon TSV110"},
+    {"0x4e", "0x004", "NVIDIA Carmel"},     {"0x6d", "0xd49", "Microsoft Azure Cobalt 100"},
+    {"0xc0", "0xac3", "Ampere-1"},          {"0xc0", "0xac4", "Ampere-1A"},
 };
 
 static void put_arm_core(struct buf *all, const char *implementer, const char *part)

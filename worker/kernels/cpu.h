@@ -6,9 +6,8 @@
 
 bool cpu_has_avx2(void);   /* with FMA */
 bool cpu_has_avx512(void); /* F, BW, DQ, VL, as Skylake-X */
-/* The features that matter to the kernels, space-separated, by the names of /proc/cpuinfo: "avx2 fma
- * avx512f ...", "asimd asimddp ...". Those that the kernels do not use are in it, too: OpenBLAS may
- * use them, and people compare machines. Static. */
+/* The features that matter to the kernels and to OpenBLAS, space-separated, by their names in
+ * /proc/cpuinfo: "avx2 fma avx512f ...", "asimd asimddp ...". Static. */
 const char *cpu_features(void);
 /* From here on a denormal number counts as zero, as an operand and as a result (FTZ and DAZ), in
  * this thread and in those that it starts. Without this the moments of a parameter that gets no

@@ -45,9 +45,10 @@ SIMD_INLINE void add_step(size_t rows, size_t a_row, const float *at, const floa
     }
 }
 
-#if defined(__aarch64__)
-/* Four steps of tiles. A multiply-add takes one lane of a vector here, so a load brings four numbers
- * of a row; on x86 each would be an operand in memory. The sums are those of four add_step. */
+#ifdef __aarch64__
+/* Four steps of tiles. A multiply-add takes one lane of a vector here, so a load brings four
+ * numbers of a row; on x86 each would be an operand in memory. The sums are those of four
+ * add_step. */
 SIMD_INLINE void add_four_steps(size_t rows, const float *at, const float *b,
                                 vf acc[PRODUCT_ROWS][2])
 {
