@@ -8,15 +8,15 @@ import sys
 import venv
 
 
-def python(name):
-    """Of tests/e2e/NAME-requirements.txt."""
+def python(name, with_theirs=False):
+    """Of tests/e2e/NAME-requirements.txt; with_theirs: and with what these need, of any version."""
     pins = pathlib.Path(__file__).with_name(f"{name}-requirements.txt")
     cache = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "benchd"
     folder = cache / f"{name}-{hashlib.sha256(pins.read_bytes()).hexdigest()[:16]}"
     if not folder.exists():
         work = pathlib.Path(f"{folder}.{os.getpid()}.work")
         venv.create(work, with_pip=False, clear=True)
-        subprocess.run([sys.executable, "-m", "pip", "--python", work / "bin/python3", "install", "--quiet", "--no-deps", "-r", pins], check=True)
+        subprocess.run([sys.executable, "-m", "pip", "--python", work / "bin/python3", "install", "--quiet", *([] if with_theirs else ["--no-deps"]), "-r", pins], check=True)
         try:
             work.rename(folder)
         except OSError:   # another one was faster

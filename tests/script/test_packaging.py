@@ -164,5 +164,14 @@ class Debian(unittest.TestCase):
         self.assertEqual(sorted(lists), sorted(f"{name}.install" for name in packages))
 
 
+class Neighbours(unittest.TestCase):
+    def test_the_docs_name_the_versions_that_the_tests_run(self):
+        pins = dict(re.findall(r"(?m)^(\w+)_VERSION=(\S+)$", (ROOT / "tests/e2e/kubernetes/versions.env").read_text()))
+        text = "".join((ROOT / "docs" / page).read_text() for page in ("job-objects.md", "shared-cluster.md"))
+        for name, key in (("Kueue", "KUEUE"), ("JobSet", "JOBSET"), ("Trainer", "TRAINER"), ("Kubernetes", "K8S")):
+            named = set(re.findall(rf"{name} v?(\d[\d.]*\d)", text))
+            self.assertTrue(named and all(f"{pins[key]}.".startswith(f"{version}.") for version in named), (name, named, pins[key]))
+
+
 if __name__ == "__main__":
     unittest.main()
