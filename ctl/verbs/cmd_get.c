@@ -1,11 +1,16 @@
-/* benchctl get [runs|benchmarks] [NAME...], or as `-o name` prints them: get KIND/NAME... */
+/* benchctl get [runs|benchmarks] [NAME...], or as `-o name` prints them: get KIND/NAME...; and get
+ * profiles|rules|references, what this program ships. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "base/str.h"
 #include "ctl/runs/listing.h"
+#include "ctl/runs/show.h"
 #include "ctl/verbs/verbs.h"
+#include "logparse/shipped_rules.h"
+#include "reference/reference.h"
+#include "spec/profile.h"
 
 #define GROUP ".benchd.io" /* kubectl may write it after a kind */
 
@@ -53,6 +58,32 @@ static enum exit_code take(const struct cli *cli, struct get *g)
     return EXIT_OK;
 }
 
+static const struct shipped {
+    const char *kind;
+    const struct embedded *items;
+    const size_t *n;
+    const char *key; /* of the line in an item's text that says what it is */
+} shipped_kinds[] = {
+    {"profiles", profile_descriptions, &profile_descriptions_count, ""},
+    {"references", reference_shipped, &reference_shipped_count, "\ntitle: "},
+    {"rules", log_shipped, &log_shipped_count, "\ndescription: "},
+};
+
+static enum exit_code print_shipped(const struct cli *cli, const struct shipped *s)
+{
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
+    _cleanup_(table_freep) struct table *t = table_new();
+    for (size_t i = 0; i < *s->n; i++) {
+        const char *line = strstr(s->items[i].text, s->key);
+        line = line == NULL ? "" : line + strlen(s->key);
+        table_text(t, "NAME", "%s", s->items[i].name);
+        table_text(t, "DESCRIPTION", "%.*s", (int)strcspn(line, "\n"), line);
+        table_end_row(t);
+    }
+    table_format_list(t, 1, !cli->no_headers, show_list_columns(), &out);
+    return cli_print(&out);
+}
+
 static enum exit_code get_once(struct backend *b, const struct get *g)
 {
     _cleanup_(listing_done) struct listing found = {0};
@@ -76,6 +107,12 @@ static enum exit_code run(struct cli *cli)
 {
     struct get get = {0};
     _cleanup_(backend_freep) struct backend *b = NULL;
+    const char *word = cli->args.n_words == 1 ? cli->args.words[0] : "";
+    const struct shipped *shipped =
+        array_find(shipped_kinds, COUNT_OF(shipped_kinds), it, str_eq(it->kind, word));
+    if (shipped != NULL && cli->output[0] == '\0') {
+        return print_shipped(cli, shipped);
+    }
     enum exit_code code = take(cli, &get);
     code = code == EXIT_OK ? backend_open(cli, &b) : code;
     code = code == EXIT_OK ? get_once(b, &get) : code;
@@ -87,12 +124,15 @@ const struct verb verb_get = {
     .name = "get",
     .group = "Read",
     .args = "[runs|benchmarks] [NAME...]",
-    .summary = "List runs (newest first) or benchmarks",
+    .summary = "List runs (newest first), benchmarks, or what ships",
     .examples = "  benchctl get\n"
                 "  benchctl get runs -n bench -o wide\n"
                 "  benchctl get runs 7k3fq --store sqlite:results.db -o json\n"
                 "  benchctl get $(benchctl get runs -o name) -o wide\n"
-                "  benchctl get benchmarks --local\n",
+                "  benchctl get benchmarks --local\n"
+                "  benchctl get profiles\n"
+                "  benchctl get rules\n"
+                "  benchctl get references\n",
     .details = "Benchmarks are those in the cluster, or with --local the shipped ones. A local\n"
                "run whose process died is listed with its last phase and (interrupted); resume\n"
                "it with: benchctl run --resume RUN --local\n"

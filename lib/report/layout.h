@@ -34,6 +34,10 @@ enum layout_part {
     LAYOUT_MORE = 8,      /* the figures of PLACE_MORE */
     LAYOUT_ACCURACY = 16, /* times to an accuracy, and what follows from them */
     LAYOUT_METRICS = 32,
+    /* For narrow terminals: without intervals of the scaling, and with the width of the
+     * throughput's in place of its ends. */
+    LAYOUT_SHORT = 64,
+    LAYOUT_SHORTEST = 128,
 };
 #define LAYOUT_ALL (LAYOUT_SPEEDUP | LAYOUT_RANGE)
 #define LAYOUT_OTHERS (LAYOUT_MORE | LAYOUT_ACCURACY | LAYOUT_METRICS)

@@ -41,17 +41,20 @@ static unsigned index_part(struct sheet *s, const struct layout *l)
     if (l->words.names.len + l->words.systems < 2) {
         return 0;
     }
-    _cleanup_(table_freep) struct table *t = points_table(s, l, 0);
+    _cleanup_(table_freep) struct table *t = points_table(s, l, LAYOUT_SHORT | LAYOUT_SHORTEST);
     return sheet_fits(s, t) ? 0 : LAYOUT_BY_INDEX;
 }
 
 static void put_points(struct sheet *s, const struct layout *l)
 {
-    static const unsigned parts[] = {LAYOUT_ALL, LAYOUT_SPEEDUP, 0};
+    static const unsigned parts[] = {LAYOUT_ALL, LAYOUT_SPEEDUP, 0, LAYOUT_SHORT,
+                                     LAYOUT_SHORT | LAYOUT_SHORTEST};
     if (l->is_brief && !swept_any(l->result, p, p->throughput.estimate.known)) {
         return; /* what failed says it */
     }
-    for (size_t i = l->is_brief ? 1 : 0; i < COUNT_OF(parts); i++) {
+    /* A table of one axis is cut into parts, and keeps its columns. */
+    const size_t n_parts = l->words.names.len + l->words.systems < 2 ? 3 : COUNT_OF(parts);
+    for (size_t i = l->is_brief ? 1 : 0; i < n_parts; i++) {
         struct table *t = points_table(s, l, parts[i]);
         if (sheet_fits(s, t)) {
             sheet_table(s, NULL, t, 1);

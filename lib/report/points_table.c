@@ -52,7 +52,8 @@ struct layout_columns layout_columns_of(const struct layout *l, unsigned parts)
     struct layout_columns columns = {0};
     figure_each_kind (k) {
         if ((parts & LAYOUT_OTHERS) == tables[k->place] && is_shown(l, k, parts)) {
-            const bool with = k->place != PLACE_ROOM && any_interval(l, k);
+            const bool with =
+                k->place != PLACE_ROOM && (parts & LAYOUT_SHORT) == 0 && any_interval(l, k);
             *vec_push(&columns.list) = (struct layout_column){k, with};
         }
     }
@@ -72,7 +73,7 @@ struct point_columns {
     struct point_words words; /* of layouts; none: rows have the index in their place */
     bool index;
     bool throughput; /* and what follows: */
-    bool interval, range, trials, devices;
+    bool interval, width, range, trials, devices;
     char *title;                   /* of the throughput; owned */
     struct layout_columns figures; /* owned */
     struct words_names metrics;    /* owned */
@@ -97,11 +98,12 @@ static struct point_columns columns_of(const struct layout *l, unsigned parts)
         .index = by_index || (l->is_page && is_main),
         .throughput = is_main,
         .interval = any_interval(l, &figure_kinds[FIGURE_THROUGHPUT]),
+        .width = (parts & LAYOUT_SHORTEST) != 0,
         .trials = !l->is_brief || swept_any(l->result, p, p->n_succeeded < p->n_trials),
         .devices = is_main && !by_index && says_devices(l),
         .title = l->is_brief && !l->mixed_units ? text_capitals(l->unit) : xstrdup("THROUGHPUT"),
     };
-    c.range = (parts & LAYOUT_RANGE) != 0 || !c.interval;
+    c.range = (parts & LAYOUT_RANGE) != 0 || (!c.interval && (parts & LAYOUT_SHORT) == 0);
     if (parts & LAYOUT_METRICS) {
         metric_names_add(&c.metrics, l->result);
     } else {
@@ -185,7 +187,11 @@ static void put_throughput(struct sheet *s, const struct layout *l,
     const char *unit = f->estimate.known ? figure_shown(f).unit : NULL;
     row_figure(s, with->title, "throughput", f, ROW_NUMBER);
     row_text(s, l->mixed_units ? "UNIT" : NULL, "throughput_unit", unit);
-    row_interval(s, with->interval ? interval : NULL, "throughput", f, ROW_NUMBER);
+    row_interval(s, with->interval && !with->width ? interval : NULL, "throughput", f, ROW_NUMBER);
+    if (with->interval && with->width) {
+        table_known(row_people(s), "95% WIDTH", f->estimate.has_interval, "%.0f%%",
+                    100 * (f->estimate.high - f->estimate.low) / f->estimate.value);
+    }
     row_method(s, "throughput_method", f);
     if (with->range) {
         row_number(s, "MIN", "throughput_min", figure_shown_value(f, p->throughput_min), 1);

@@ -65,6 +65,14 @@ class Local(cli.CliCase):
                             (["run/old", "bm/x"], "'run/old' and 'bm/x' are of different kinds\nfix: list one kind at a time")):
             self.assertIn(said, self.ctl("get", *words, *where, code=2).stderr)
 
+    def test_what_ships(self):
+        """Each with its name and what it is."""
+        for kind, place, item in (("profiles", "profiles/*/profile.yaml", "fluid"), ("rules", "rules/*.yaml", "nccl-tests"), ("references", "reference/*.yaml", "tf-sheet-2017")):
+            rows = self.ctl("get", kind, "--no-headers").stdout.splitlines()
+            self.assertEqual(len(list((cli.ROOT / "benchmarks").glob(place))), len(rows))
+            self.assertEqual([], [row for row in rows if len(row.split(None, 1)) < 2])
+            self.assertIn(item, [row.split()[0] for row in rows])
+
     def test_nothing_is_no_error(self):
         for args in ((), ("-o", "name"), ("-o", "wide")):
             done = self.ctl("get", "runs", "--local", *args)

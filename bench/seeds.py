@@ -1,0 +1,223 @@
+#!/usr/bin/env python3
+"""script/seeds [--check | --measure [NAME...]]   Makes docs/seeds.md: the figures of the five documents next to ours.
+
+The page is bench/seeds/page.txt, in which {{EXPRESSION}} becomes a figure: of a set of published figures (the functions printed and cells),
+of `benchctl simulate` (bound), or of a run (ours and others). The runs are bench/seeds/NAME.benchd.db.zst, archives of `benchctl
+export`, without logs; bench/seeds/runs.txt has the command of each. --measure runs it here and keeps the archive; measure alone on the machine.
+
+BENCHCTL names the benchctl, BENCHCTL_PATH the definitions (default: those of the tree)."""
+import argparse
+import datetime
+import difflib
+import functools
+import json
+import os
+import pathlib
+import re
+import sqlite3
+import statistics
+import subprocess
+import sys
+import tempfile
+
+import entry
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+PLACE = ROOT / "bench" / "seeds"
+PAGE = ROOT / "docs" / "seeds.md"
+BENCHCTL = os.environ.get("BENCHCTL", str(ROOT / "build-release" / "ctl" / "benchctl"))
+ENV = {"BENCHCTL_PATH": str(ROOT / "benchmarks"), **os.environ}
+WIDE = 0.15   # a wider interval is marked
+
+
+def ctl(*words):
+    return subprocess.run([BENCHCTL, *map(str, words)], env=ENV, stdout=subprocess.PIPE, text=True, check=True).stdout
+
+
+def commands():
+    """{name: words of its command after `benchctl`}"""
+    lines = (line.split(None, 1) for line in (PLACE / "runs.txt").read_text(encoding="utf-8").splitlines() if line and line[0] != "#")
+    return {name: command.strip() for name, command in lines}
+
+
+def four(value):
+    """Four digits, as benchctl's tables have them."""
+    text = f"{float(f'{value:.4g}'):,.10f}".rstrip("0").rstrip(".")
+    return text if value < 1e4 else text
+
+
+def medians(*rows_of_ours):
+    """Of each column of "0.99, 1.01" and the like."""
+    return ", ".join(f"{statistics.median(map(float, column)):.2f}" for column in zip(*(row.split(", ") for row in rows_of_ours)))
+
+
+# What others published.
+@functools.lru_cache
+def published(name):
+    return json.loads(ctl("results", "--reference", name, "-o", "json"))
+
+
+def fixed(value, n):
+    return "-" if value is None else f"{value:.{n}f}" if n is not None else f"{value:g}"
+
+
+def printed(name, table, row, figure="value", only=None):
+    """The figures of a row as its source prints them, of `only` these columns; a star marks one that is wrong: typed or computed wrongly, as the set
+    recomputes it. The set has an erratum for each."""
+    table = next(item for item in published(name)["tables"] if item["name"] == table)
+    found = next(item for item in table["rows"] if item["name"] == row)
+    source = found.get("published", {}).get(figure) if figure != "value" or "values" not in found else None
+    n = found["published"]["digits"] if source is not None else table.get("digits")
+    values, cells = source if source is not None else found["values"], []
+    for i, (column, value) in enumerate(zip(table["columns"], values)):
+        errata = [item for item in table.get("errata", ()) if item["row"] == row and item.get("figure", "value") == figure and item.get("column", column) == column]
+        typed = next((item["printed"] for item in errata if "printed" in item), value)
+        right = found.get("recomputed", {}).get(figure)
+        wrong = typed != value or right is not None and fixed(right[i], n) != fixed(typed, n)
+        if wrong and not errata:
+            raise ValueError(f"{name}: {row}, {figure} {column}: {typed} is wrong and has no erratum")
+        if only is None or column in only:
+            cells.append(fixed(typed, n) + ("\\*" if wrong else ""))
+    return ("~ " if table["quality"] == "Reading" else "") + ", ".join(cells) + ("%" if figure == "efficiency" else "")
+
+
+def at(name, table, column):
+    """The cells of all rows at a column, each with the percentage that the source prints next to it."""
+    rows = next(item for item in published(name)["tables"] if item["name"] == table)["rows"]
+    return "; ".join(printed(name, table, row["name"], only=[column]) + (
+        " " + printed(name, table, row["name"], "efficiency", [column]) if "efficiency" in row.get("published", {}) else "") for row in rows)
+
+
+def rows(name, table, ours, figures=("value",), keep=lambda row: True, label=lambda row: row):
+    """Lines of the page, one for each row that is kept; `ours` by the name of the row."""
+    found = [row["name"] for row in next(item for item in published(name)["tables"] if item["name"] == table)["rows"]]
+    return "\n".join(f"| {label(row)} | {'; '.join(printed(name, table, row, figure) for figure in figures)} | {ours.get(row, '')} |".replace("|  |", "| |")
+                     for row in found if keep(row))
+
+
+def sheet(net, data):
+    return rows("tf-sheet-2017", "throughput", {}, ("value", "speedup", "efficiency"), lambda row: row.startswith(net) and f" {data}," in row,
+                lambda row: row.replace(f"{net}, ", "").replace(f"{data}, ", ""))
+
+
+# What no run can exceed.
+@functools.lru_cache
+def simulated(definition, system):
+    return json.loads(ctl("simulate", definition, "--systems", system, "--link", "1gbit", "-o", "json"))
+
+
+def bound(definition, per=1, system="benchworker", **point):
+    """Samples a second at most, or batches of `per`, with the efficiency where there is one."""
+    found = next(item for item in simulated(definition, system)["points"] if not item["baseline"] and all(item[key] == value for key, value in point.items()))
+    at_most = found["atMost"]
+    share = "" if at_most["efficiency"] is None else f" {100 * at_most['efficiency']:.1f}%"
+    return four(at_most["samplesPerSecond"] / (found["batchSize"] if per == "batch" else per)) + share
+
+
+# Ours.
+class Run:
+    def __init__(self, name, folder):
+        path, self.store = PLACE / f"{name}.benchd.db.zst", folder / f"{name}.db"
+        ctl("import", path, "--store", f"sqlite:{self.store}", "--quiet")
+        self.sql = sqlite3.connect(self.store)
+        self.uid, self.run, created_ms = self.sql.execute("SELECT uid, name, created_unix_ms FROM run").fetchone()
+        self.date = datetime.datetime.fromtimestamp(created_ms / 1000, datetime.timezone.utc).strftime("%-d %B %Y")
+        self.digest = ctl("export", self.run, "--local", "--store", f"sqlite:{self.store}", "-f", folder / f"{name}.benchd.db", "--no-logs").split()[0]
+        self.result = json.loads(ctl("results", self.run, "--local", "--store", f"sqlite:{self.store}", "-o", "json"))
+        self.points = [*self.result["points"], *(point for point in self.result["baselines"] if point["point"] not in
+                                                 {item["point"] for item in self.result["points"]})]
+
+    def point(self, system, **values):
+        return next(point for point in self.points if point["system"] == system and all(
+            (point["replicas"] | point["parameters"] | {"batch_size": point["batchSize"]})[key] == value for key, value in values.items()))
+
+    def facts(self, system):
+        """Of the start records of a system's trainers."""
+        points = {point["point"] for point in self.points if point["system"] == system}
+        rows = self.sql.execute("SELECT point, facts FROM replica JOIN environment ON replica.environment = environment.id")
+        return next(json.loads(facts) for point, facts in rows if point in points)
+
+    def per_cpu_s(self, point):
+        """Samples a CPU-second of its trainers in each trial."""
+        rows = self.sql.execute("SELECT sum(samples) * 1e9 / sum(cpu_ns) FROM replica WHERE point = ? AND role != 'pserver' GROUP BY trial ORDER BY 1",
+                                (point["point"],))
+        return [rate for rate, in rows]
+
+
+class Page:
+    def __init__(self, folder):
+        self.folder = folder
+
+    @functools.lru_cache
+    def run(self, name):
+        return Run(name, self.folder)
+
+    def ours(self, name, system, share=False, **values):
+        """"315.8 [300.6, 340.8]", and its efficiency; wider than WIDE: marked."""
+        point = self.run(name).point(system, **values)
+        rate, low, high = (point["throughput"][key] for key in ("value", "low", "high"))
+        text = four(rate) if low is None else f"{four(rate)} [{four(low)}, {four(high)}]"
+        wide = "†" if low is not None and high - low > WIDE * rate else ""
+        return text + wide + (f" {100 * point['efficiency']['value']:.1f}%" if share else "")
+
+    def cpu(self, name, system, **values):
+        """Samples a CPU-second: the median of the trials, the least and the most."""
+        run = self.run(name)
+        rates = run.per_cpu_s(run.point(system, **values))
+        return f"{four(statistics.median(rates))} ({four(rates[0])} to {four(rates[-1])})"
+
+    def pair(self, name, system, **values):
+        """One and two trainers or workers, and the efficiency."""
+        roles = {"trainer": 1} if self.run(name).point(system)["replicas"]["trainer"] else {"worker": 1}
+        one, two = (self.ours(name, system, **values, **{role: n for role in roles}, share=n == 2) for n in (1, 2))
+        return f"{one}, {two}"
+
+    def build(self, name, system):
+        return self.run(name).facts(system)["build"]
+
+    def archives(self):
+        """A row for each run: its command, date, machine and digest."""
+        rows = []
+        for name, command in commands().items():
+            run = self.run(name)
+            facts = run.facts(run.points[0]["system"])
+            rows.append(f"| {name} | `benchctl {command}` | {run.date} | {facts['cpu_model']}, {run.result['cpus']} cores, Linux {facts['kernel'].split('-')[0]} | `{run.digest[:19]}` |")
+        return "\n".join(rows)
+
+    def text(self):
+        names = {"printed": printed, "at": at, "rows": rows, "sheet": sheet, "bound": bound, "ours": self.ours, "cpu": self.cpu, "pair": self.pair,
+                 "medians": medians, "build": self.build, "archives": self.archives}
+        template = (PLACE / "page.txt").read_text(encoding="utf-8")
+        return re.sub(r"\{\{(.+?)\}\}", lambda found: str(eval(found[1], dict(names))), template)  # pylint: disable=eval-used # a file of ours
+
+
+def measure(names):
+    known = commands()
+    for name in names or known:
+        with tempfile.TemporaryDirectory() as folder:
+            store = f"sqlite:{folder}/results.db"
+            subprocess.run([BENCHCTL, *known[name].split(), "--store", store], env=ENV, check=True)
+            out = pathlib.Path(folder) / f"{name}.benchd.db.zst"
+            ctl("export", "latest", "--local", "--store", store, "--no-logs", "-f", out)
+            (PLACE / out.name).write_bytes(out.read_bytes())
+
+
+def main(argv):
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true")
+    parser.add_argument("--measure", nargs="*", metavar="NAME")
+    args = parser.parse_args(argv)
+    if args.measure is not None:
+        measure(args.measure)
+    with tempfile.TemporaryDirectory() as folder:
+        text = Page(pathlib.Path(folder)).text()
+    if args.check:
+        old = PAGE.read_text(encoding="utf-8")
+        sys.stdout.writelines(difflib.unified_diff(old.splitlines(True), text.splitlines(True), "docs/seeds.md", "what its archives and commands give", n=0))
+        return int(old != text)
+    PAGE.write_text(text, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    entry.run(main)
