@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/parse.h"
+#include "base/str.h"
 #include "config.h"
 #include "base/whole_file.h"
 #include "ctl/runs/history.h"
@@ -125,6 +127,29 @@ static const char *first_chart(const struct result *result)
     return charts_name(i) != NULL ? charts_name(i) : charts_name(0);
 }
 
+/* A number and a unit that SVG has: "85mm". */
+static bool is_length(const char *text)
+{
+    static const char *const units[] = {"mm", "cm", "in", "pt", "px", NULL};
+    const size_t len = strspn(text, "0123456789.");
+    _cleanup_(freep) char *number = xstrndup(text, len);
+    double value;
+    return parse_f64(number, &value) == 0 && value > 0 && str_is_one_of(text + len, units);
+}
+
+/* The drawing, `width` (NULL: 330 px) wide: its height follows. */
+static enum exit_code print_chart(const char *svg, const char *width)
+{
+    static const char open[] = "<svg ";
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
+    if (width != NULL) {
+        buf_printf(&out, "%swidth=\"%s\" ", open, width);
+        svg += strlen(open);
+    }
+    buf_puts(&out, svg);
+    return cli_print(&out);
+}
+
 static enum exit_code show_chart(const struct cli *cli, const struct result *result)
 {
     const char *named = args_get(&cli->args, "chart", NULL);
@@ -132,7 +157,7 @@ static enum exit_code show_chart(const struct cli *cli, const struct result *res
     _cleanup_(buf_done) struct buf out = BUF_INIT;
     const enum sheet_chart_answer answer = draw(result, chart, &out);
     if (answer == SHEET_CHART_MADE) {
-        return cli_print(&out);
+        return print_chart(buf_cstr(&out), args_get(&cli->args, "width", NULL));
     }
     _cleanup_(buf_done) struct buf names = BUF_INIT;
     buf_puts(&names, "one of:");
@@ -151,6 +176,11 @@ static enum exit_code check_options(const struct cli *cli)
     const bool is_svg = cli_output_is(cli, "svg"), is_file = cli->output[0] == '\0';
     if (args_has(&cli->args, "chart") && !is_svg) {
         return cli_error(EXIT_USAGE, "add -o svg", "--chart needs -o svg");
+    }
+    if (args_has(&cli->args, "width") &&
+        (!is_svg || !is_length(args_get(&cli->args, "width", "")))) {
+        return cli_error(EXIT_USAGE, "for example: -o svg --width 85mm",
+                         "--width needs -o svg, and a length in mm, cm, in, pt or px");
     }
     if (!is_file && (args_has(&cli->args, "file") || args_has(&cli->args, "open"))) {
         return cli_error(EXIT_USAGE, "remove -o",
@@ -194,6 +224,7 @@ static const struct arg_opt opts[] = {
      "With -o svg: a figure of results --cells, throughput or efficiency with -by-pservers, "
      "accuracy-over-time, loss-over-time, points, trials or phases; default: the first of the page "
      "that the run has"},
+    {"width", 0, "LENGTH", "With -o svg: how wide the chart is, such as 85mm or 3.4in"},
 };
 
 const struct verb verb_report = {
@@ -202,7 +233,8 @@ const struct verb verb_report = {
     .summary = "Write a page with the charts and tables of a run",
     .examples = "  benchctl report 7k3fq --open\n"
                 "  benchctl report 5hd2p 7k3fq --file comparison.html\n"
-                "  benchctl report 7k3fq -o svg --chart efficiency > efficiency.svg\n",
+                "  benchctl report 7k3fq -o svg --chart efficiency > efficiency.svg\n"
+                "  benchctl report 7k3fq -o svg --width 85mm | rsvg-convert -f pdf > fig.pdf\n",
     .details = "The page is one file of HTML: what the run says in words, charts, tables,\n"
                "warnings, environment, and how to run it again. It loads nothing and is whole\n"
                "without its script, so it can be mailed or kept. With RUN_B it begins with the\n"

@@ -17,9 +17,9 @@ enum chart_unit {
 
 /* A value, at an x of a line or in a row. */
 struct chart_mark {
-    double x;        /* of a line */
-    unsigned series; /* of a bar: which part, an index into chart.names */
-    double value;
+    double x;         /* of a line */
+    unsigned series;  /* of a bar: which part, an index into chart.names */
+    double value;     /* NaN: the point failed, and text says why */
     double low, high; /* its 95% interval; NaN: none */
     double ideal;     /* of a line; NaN: not known */
     char *text;       /* what it is, in words: "pservers 2, trainers 4: 120.7 samples/s (...)" */

@@ -2,6 +2,8 @@
 #include "report/chart.h"
 
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "report/style.h"
 #include "report/table.h"
@@ -12,16 +14,19 @@
 #define WIDTH_PX 330.0
 #define TOP_PX 10.0
 #define RIGHT_PX 10.0
-#define LEFT_PX 50.0     /* numbers of the y axis */
-#define PLOT_PX 190.0    /* height of a line chart's plot */
-#define ROW_PX 17.0      /* of bars and legends */
-#define NAME_PX 13.0     /* of the name above a row */
-#define CHAR_PX 6.2      /* of the text, on average */
-#define MAX_LINE 48      /* characters of a line */
-#define LEGEND_PX 24.0   /* where its texts begin */
-#define AXIS_END_PX 22.0 /* from the end of a row to the edge: half of the last number */
-#define DODGE_PX 8.0     /* between marks that would lie on each other: a whole mark */
-#define ASIDE_PX 20.0    /* the furthest that a mark goes aside, within the padding of the frame */
+#define LEFT_PX 50.0       /* numbers of the y axis */
+#define PLOT_PX 190.0      /* height of a line chart's plot */
+#define ROW_PX 17.0        /* of bars and legends */
+#define NAME_PX 13.0       /* of the name above a row */
+#define CHAR_PX 6.2        /* of the text, on average */
+#define MAX_LINE 48        /* characters of a line */
+#define LEGEND_PX 24.0     /* where its texts begin */
+#define MAX_LABEL 16       /* characters of a name at the end of a line */
+#define LABEL_PX 12.5      /* from such a name to the next */
+#define LABEL_TEXT_PX 17.0 /* from the end of the plot to the name */
+#define AXIS_END_PX 22.0   /* from the end of a row to the edge: half of the last number */
+#define DODGE_PX 8.0       /* between marks that would lie on each other: a whole mark */
+#define ASIDE_PX 20.0 /* the furthest that a mark goes aside, within the padding of the frame */
 
 /* ---- axes ---- */
 
@@ -68,21 +73,28 @@ double chart_axis_tick(const struct chart_axis *a, size_t i)
 
 /* ---- pieces ---- */
 
-static void put_open(struct buf *out, const struct chart *c, double height_px, bool is_file)
-{
-    buf_printf(out, "<svg %sviewBox=\"0 0 %.0f %.0f\" role=\"img\" aria-labelledby=\"%s-title\">",
-               is_file ? "xmlns=\"http://www.w3.org/2000/svg\" " : "", WIDTH_PX, height_px, c->id);
-    if (is_file) {
-        buf_printf(out, "<style>%s</style>", chart_style);
-    }
-    buf_printf(out, "\n<title id=\"%s-title", c->id);
-    html_put(out, "\">", c->title, "</title>\n");
-}
-
 static void put_text(struct buf *out, double x, double y, const char *classes, const char *text)
 {
     buf_printf(out, "<text x=\"%.1f\" y=\"%.1f\" class=\"%s", x, y, classes);
     html_put(out, "\">", text, "</text>\n");
+}
+
+/* A file has the title, which a page has in its text, above the drawing. */
+static void put_open(struct buf *out, const struct chart *c, double height_px, bool is_file)
+{
+    const int above_px = is_file ? 16 : 0;
+    buf_printf(out, "<svg %sviewBox=\"0 %d %.0f %.0f\" role=\"img\" aria-labelledby=\"%s-title\">",
+               is_file ? "xmlns=\"http://www.w3.org/2000/svg\" " : "", -above_px, WIDTH_PX,
+               height_px + above_px, c->id);
+    buf_printf(out, is_file ? "<style>%s</style>\n" : "\n", chart_style);
+    html_put(out, "<title id=\"", c->id, "-title\">");
+    html_put(out, "", c->title, "</title>\n");
+    if (is_file) { /* a subtitle of one word is the unit */
+        const bool has_unit = c->subtitle != NULL && strchr(c->subtitle, ' ') == NULL;
+        _cleanup_(freep) char *title =
+            xasprintf("%s%s%s", c->title, has_unit ? ", " : "", has_unit ? c->subtitle : "");
+        put_text(out, 2, -5, "", title);
+    }
 }
 
 static void put_line(struct buf *out, double x1, double y1, double x2, double y2,
@@ -151,6 +163,14 @@ static void put_mark(struct buf *out, double x, double y, size_t series, const c
                is_hollow ? " class=\"h\"" : "");
 }
 
+/* Where a point would have a mark that has failed. */
+static void put_failed(struct buf *out, double x, double y, const char *text)
+{
+    buf_printf(out, "<g class=\"f\" transform=\"translate(%.1f %.1f)\">", x, y);
+    put_title(out, text);
+    buf_puts(out, "<path d=\"M-4 -4L4 4M-4 4L4 -4\"/></g>\n");
+}
+
 /* Numbers below the plot but for those that would touch the one before, and lines up through it. */
 static void put_value_axis(struct buf *out, const struct chart_axis *a, enum chart_unit unit,
                            double top_px, double bottom_px)
@@ -182,7 +202,8 @@ static void widen(double value, double *low, double *high)
 struct line_plot {
     const struct chart *chart;
     struct chart_axis x, y;
-    double bottom_px;
+    double bottom_px, right_px;
+    bool has_labels; /* names at the ends of lines, and no legend */
     double dodge_px; /* from a series to the next */
 };
 
@@ -224,6 +245,31 @@ static double dodge_of(const struct chart *c, const struct chart_axis *x)
     return fmin(fmin(DODGE_PX, 2 * ASIDE_PX / n_steps), fmax(gap_px / (n_steps + 1), 3));
 }
 
+/* A line of ideals, for which it takes two neighbours. */
+static bool has_ideal(const struct chart_series *s)
+{
+    for (size_t i = 1; i < s->marks.len; i++) {
+        if (isfinite(s->marks.items[i - 1].ideal) && isfinite(s->marks.items[i].ideal)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The width of the margin in which lines have their names; 0: they have a legend below, because a
+ * name is too long, or lines end anywhere. */
+static double margin_of(const struct chart *c)
+{
+    size_t longest = 0;
+    vec_each (struct chart_series, s, &c->series) {
+        const size_t width = text_width(s->name);
+        longest = width > longest ? width : longest;
+    }
+    return c->x_is_time || c->series.len < 2 || longest > MAX_LABEL
+               ? 0
+               : LABEL_TEXT_PX + CHAR_PX * (double)longest;
+}
+
 static struct line_plot line_plot_of(const struct chart *c)
 {
     double x_low = INFINITY, x_high = -INFINITY, y_low = 0, y_high = -INFINITY;
@@ -236,14 +282,18 @@ static struct line_plot line_plot_of(const struct chart *c)
             widen(m->ideal, &y_low, &y_high);
         }
     }
-    struct line_plot p = {.chart = c, .bottom_px = TOP_PX + PLOT_PX};
+    const double margin = margin_of(c);
+    struct line_plot p = {.chart = c,
+                          .bottom_px = TOP_PX + PLOT_PX,
+                          .right_px = WIDTH_PX - fmax(margin, RIGHT_PX),
+                          .has_labels = margin > 0};
     p.y = chart_axis_nice(y_low, y_high, 5, p.bottom_px, TOP_PX);
     /* Marks keep some distance from the frame. */
     p.x = (struct chart_axis){
         .low = x_low,
         .high = x_high > x_low ? x_high : x_low + 1,
         .from_px = LEFT_PX + 24,
-        .to_px = WIDTH_PX - RIGHT_PX - 22,
+        .to_px = p.right_px - 22,
     };
     if (c->x_is_time) {
         p.x = chart_axis_nice(0, x_high, 5, LEFT_PX, WIDTH_PX - AXIS_END_PX);
@@ -258,7 +308,7 @@ static void put_y_axis(struct buf *out, const struct line_plot *p)
         const double value = chart_axis_tick(&p->y, i), y = chart_axis_px(&p->y, value);
         _cleanup_(buf_done) struct buf text = BUF_INIT;
         format_value(value, p->chart->unit, &text);
-        put_line(out, LEFT_PX, y, WIDTH_PX - RIGHT_PX, y, "g");
+        put_line(out, LEFT_PX, y, p->right_px, y, "g");
         put_text(out, LEFT_PX - 6, y + 4, "n e", buf_cstr(&text));
     }
 }
@@ -310,17 +360,6 @@ static void put_path(struct buf *out, const struct line_plot *p, const struct ch
     buf_printf(out, "\" class=\"s%zu %s\"/>\n", series, classes);
 }
 
-/* A line of ideals, for which it takes two neighbours. */
-static bool has_ideal(const struct chart_series *s)
-{
-    for (size_t i = 1; i < s->marks.len; i++) {
-        if (isfinite(s->marks.items[i - 1].ideal) && isfinite(s->marks.items[i].ideal)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static void put_series(struct buf *out, const struct line_plot *p, size_t i)
 {
     const struct chart_series *s = &p->chart->series.items[i];
@@ -330,15 +369,49 @@ static void put_series(struct buf *out, const struct line_plot *p, size_t i)
     put_path(out, p, s, false, "l", i);
     vec_each (struct chart_mark, m, &s->marks) {
         const double x = chart_axis_px(&p->x, m->x) + dodge_px(p, i);
+        if (!isfinite(m->value)) {
+            put_failed(out, x, p->bottom_px - 7, m->text);
+            continue;
+        }
         put_whisker(out, x, chart_axis_px(&p->y, m->low), x, chart_axis_px(&p->y, m->high), i);
         put_mark(out, x, chart_axis_px(&p->y, m->value), i, m->text);
+    }
+}
+
+/* The names of the series, in the margin where lines end, each at least a row away from the others.
+ */
+static void put_labels(struct buf *out, const struct line_plot *p)
+{
+    struct {
+        double y_px;
+        size_t series;
+    } labels[CHART_MAX_SERIES];
+    const size_t n = p->chart->series.len;
+    for (size_t i = 0; i < n; i++) {
+        labels[i].y_px = p->bottom_px;
+        labels[i].series = i;
+        vec_each (struct chart_mark, m, &p->chart->series.items[i].marks) {
+            labels[i].y_px = isfinite(m->value) ? chart_axis_px(&p->y, m->value) : labels[i].y_px;
+        }
+    }
+    qsort(labels, n, sizeof(*labels), by_double); /* y_px is the first field */
+    for (size_t i = n; i-- > 0;) {
+        const double lowest_px = p->bottom_px - LABEL_PX * (double)(n - 1 - i);
+        labels[i].y_px = fmin(labels[i].y_px, lowest_px);
+    }
+    for (size_t i = 0; i < n; i++) {
+        labels[i].y_px =
+            i == 0 ? labels[i].y_px : fmax(labels[i].y_px, labels[i - 1].y_px + LABEL_PX);
+        put_mark(out, p->right_px + 9, labels[i].y_px, labels[i].series, NULL);
+        put_text(out, p->right_px + LABEL_TEXT_PX, labels[i].y_px + 4, "n",
+                 p->chart->series.items[labels[i].series].name);
     }
 }
 
 static void put_lines(const struct chart *c, bool is_file, struct buf *out)
 {
     const struct line_plot p = line_plot_of(c);
-    const bool has_legend = c->series.len > 1;
+    const bool has_legend = c->series.len > 1 && !p.has_labels;
     const bool with_ideal = vec_any(&c->series, s, has_ideal(s));
     const size_t n_rows = (has_legend ? c->series.len : 0) + (with_ideal ? 1 : 0);
     double y = p.bottom_px + 34;
@@ -347,12 +420,15 @@ static void put_lines(const struct chart *c, bool is_file, struct buf *out)
     put_x_axis(out, &p);
     if (isfinite(c->reference)) {
         const double px = chart_axis_px(&p.y, c->reference);
-        put_line(out, LEFT_PX, px, WIDTH_PX - RIGHT_PX, px, "ref");
+        put_line(out, LEFT_PX, px, p.right_px, px, "ref");
     }
     for (size_t i = 0; i < c->series.len; i++) {
         put_series(out, &p, i);
     }
-    put_text(out, (LEFT_PX + WIDTH_PX - RIGHT_PX) / 2, y, "n m", c->x_title);
+    put_text(out, (LEFT_PX + p.right_px) / 2, y, "n m", c->x_title);
+    if (p.has_labels) {
+        put_labels(out, &p);
+    }
     for (size_t i = 0; has_legend && i < c->series.len; i++) {
         y += ROW_PX;
         put_mark(out, LEGEND_PX - 12, y - 4, i, NULL);
@@ -395,6 +471,9 @@ static void put_bar(struct buf *out, const struct chart_series *row, const struc
     double sum = 0;
     vec_each (struct chart_mark, m, &row->marks) {
         if (!(m->value > 0)) {
+            if (isnan(m->value)) {
+                put_failed(out, chart_axis_px(a, 0) + 7, row_px, m->text);
+            }
             continue;
         }
         const double from = chart_axis_px(a, sum), to = chart_axis_px(a, sum + m->value);

@@ -131,6 +131,30 @@ static struct chart_mark *add_mark(struct chart_series *s, const struct estimate
     return mark;
 }
 
+/* The first failure of a point without a figure. NULL: it has none, or has a figure. */
+static const struct trial_result *failure_of(const struct point_result *p)
+{
+    return p->throughput.estimate.known
+               ? NULL
+               : array_find(p->trials, p->n_trials, t,
+                            t->phase == TRIAL_FAILED || t->phase == TRIAL_METRICS_UNAVAILABLE);
+}
+
+static bool has_value(const struct chart_series *s)
+{
+    return vec_any(&s->marks, it, isfinite(it->value));
+}
+
+/* A mark without a value, which says why. */
+static struct chart_mark *add_failed(struct chart_series *s, const struct layout *l,
+                                     const struct point_result *p)
+{
+    static const struct estimate none = {.value = NAN};
+    _cleanup_(freep) char *name = name_of(&l->words, p->point, the_point);
+    return add_mark(s, &none,
+                    xasprintf("%s: failed: %s", name, failure_of(p)->error ?: "unknown cause"));
+}
+
 static void say_left_out(struct chart *c, size_t n)
 {
     c->missing = n == 0 ? NULL : xasprintf("%zu more lines are in the table only.", n);
@@ -144,12 +168,14 @@ static void add_series(struct chart *c, const struct layout *l, const struct poi
     struct chart_series s = {.name = name_of(&words, like, "")};
     result_each_swept (p, l->result) {
         const struct figure f = figure_of(p, y), shown = figure_shown(&f);
-        if (!is_same_line(l, p->point, like, x) || !f.estimate.known) {
+        if (!is_same_line(l, p->point, like, x) || (!f.estimate.known && failure_of(p) == NULL)) {
             continue;
         }
-        struct chart_mark *mark = add_mark(&s, &shown.estimate, mark_text(l, p, y));
+        struct chart_mark *mark = f.estimate.known
+                                      ? add_mark(&s, &shown.estimate, mark_text(l, p, y))
+                                      : add_failed(&s, l, p);
         mark->x = (double)params_get(&p->point->params, x)->i;
-        mark->ideal = ideal_of(l, p, y);
+        mark->ideal = f.estimate.known ? ideal_of(l, p, y) : NAN;
     }
     if (s.marks.len == 0) {
         free(s.name);
@@ -199,7 +225,9 @@ static bool lines(const struct layout *l, const struct maker *m, struct chart *r
     ret->subtitle = y == KIND(THROUGHPUT)  ? xstrdup(l->unit)
                     : y == KIND(TIME_COST) ? xasprintf("of a trial, at %s", l->result->price)
                                            : words_meaning(y, l->result->def);
-    return ret->series.len > 1 || ret->series.items[0].marks.len > 1; /* one mark is a number */
+    /* One mark is a number. */
+    return (ret->series.len > 1 || ret->series.items[0].marks.len > 1) &&
+           vec_any(&ret->series, series, has_value(series));
 }
 
 /* ---- bars ---- */
@@ -211,11 +239,13 @@ static bool points(const struct layout *l, const struct maker *m, struct chart *
         return false;
     }
     result_each_swept (p, l->result) {
-        if (p->throughput.estimate.known) {
+        const bool is_known = p->throughput.estimate.known;
+        if (is_known || failure_of(p) != NULL) {
             struct chart_series row = {.name = name_of(&l->words, p->point, the_point),
                                        .whole = ideal_of(l, p, KIND(THROUGHPUT))};
             const struct figure shown = figure_shown(&p->throughput);
-            (void)add_mark(&row, &shown.estimate, mark_text(l, p, KIND(THROUGHPUT)));
+            (void)(is_known ? add_mark(&row, &shown.estimate, mark_text(l, p, KIND(THROUGHPUT)))
+                            : add_failed(&row, l, p)); /* it is whole */
             *vec_push(&ret->series) = row;
         }
     }
@@ -226,7 +256,7 @@ static bool points(const struct layout *l, const struct maker *m, struct chart *
         ret->whole =
             xasprintf("ideal: baseline times %s", matrix_size_words(&l->result->def->matrix).many);
     }
-    return ret->series.len > 0;
+    return vec_any(&ret->series, series, has_value(series));
 }
 
 /* Owned; NULL: every measured point has phases. */
@@ -343,7 +373,7 @@ static const struct maker makers[] = {
     {"accuracy-over-time", over_time, .title = "Accuracy over time"},
     {loss_over_time, over_time, .title = "Loss over time"},
     {"points", points},
-    {"phases", phases},
+    {CHART_PHASES, phases},
 };
 
 const char *charts_name(size_t i)

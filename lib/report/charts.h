@@ -19,5 +19,6 @@
  * phases: what a step of a trainer consists of: the mean over trainers and trials. Says which
  * measured points have no phases. */
 const char *charts_name(size_t i);
+#define CHART_PHASES "phases"
 /* False also for another name. */
 bool charts_make(const struct layout *l, const char *name, struct chart *ret);

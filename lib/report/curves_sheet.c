@@ -79,15 +79,13 @@ static void put_scaling(const struct curve *c, struct buf *out)
 static void put_people(struct sheet *s, const struct result *r)
 {
     _cleanup_(layout_done) struct layout l;
-    _cleanup_(texts_done) struct texts lines = {0};
     struct buf text = BUF_INIT;
     layout_init(&l, r);
-    prose_scaling_add(&lines, &l, true);
     sheet_put_run(s, r, NULL);
-    for (size_t i = 0; i < lines.list.len; i++) {
-        const struct curve *c = &r->curves.list.items[i];
+    vec_each (const struct curve, c, &r->curves.list) {
         sheet_block(s, NULL);
-        sheet_line(s, &sheet_paragraph, "%s.", lines.list.items[i]);
+        prose_curve_say(&l, c, true, &text);
+        sheet_put_line(s, &sheet_paragraph, &text);
         put_scaling(c, &text);
         sheet_put_line(s, &sheet_paragraph, &text);
         put_rows(s, r, c);

@@ -6,6 +6,7 @@ The script is without its comments and indentation: each page carries it."""
 import base64
 import hashlib
 import pathlib
+import re
 import sys
 
 sys.dont_write_bytecode = True
@@ -18,6 +19,13 @@ def shortened(script):
     return "".join(f"{line}\n" for line in lines if line and not line.startswith("//"))
 
 
+def literal(style):
+    """The light colours in the rules themselves, and no question about the screen: for programs that draw a file and know neither."""
+    values = dict(re.findall(r"(--\w+):([^;}]+)", style.splitlines()[0]))
+    rules = "".join(f"{line}\n" for line in style.splitlines() if not line.startswith((":root", "@media")))
+    return re.sub(r"var\((--\w+)\)", lambda name: values[name[1]], rules)
+
+
 def digest(text):
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
@@ -28,7 +36,7 @@ def main():
     script = shortened(script)
     with open(out, "w", encoding="utf-8") as f:
         f.write('/* Made by embed_style.py. */\n#include "report/style.h"\n\n'
-                f"const char chart_style[] =\n{quoted(chart)};\n"
+                f"const char chart_style[] =\n{quoted(literal(chart))};\n"
                 f"const char page_style[] =\n{quoted(page + chart)};\n"
                 f"const char page_script[] =\n{quoted(script)};\n"
                 f'const char page_style_hash[] = "{digest(page + chart)}";\n'

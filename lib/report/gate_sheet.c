@@ -240,11 +240,11 @@ static void put_junit(struct sheet *s, const struct gate_words *w, struct buf *s
 {
     const struct gate *g = w->gate;
     sheet_heading(s, g->candidate->def->spec->name);
-    sheet_term(s, SHEET_PLAIN, "run", "%s", g->candidate->def->name);
+    sheet_term(s, "run", "%s", g->candidate->def->name);
     if (g->comparison != NULL) {
-        sheet_term(s, SHEET_PLAIN, "base", "%s", g->comparison->base->def->name);
+        sheet_term(s, "base", "%s", g->comparison->base->def->name);
     }
-    sheet_term(s, SHEET_PLAIN, "verdict", "%s", gate_verdict_names[g->verdict]);
+    sheet_term(s, "verdict", "%s", gate_verdict_names[g->verdict]);
     sheet_put_line(s, NULL, sentence_take);
     put_checks(s, w);
 }

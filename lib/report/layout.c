@@ -39,11 +39,6 @@ bool layout_follows_system(const struct layout *l, const char *name)
 
 /* ---- in words ---- */
 
-bool layout_has_systems_alone(const struct layout *l)
-{
-    return l->words.systems && vec_all(&l->words.names, name, layout_follows_system(l, *name));
-}
-
 bool layout_has_words(const struct layout *l)
 {
     return l->words.systems || l->words.names.len > 0;

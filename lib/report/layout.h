@@ -64,8 +64,6 @@ void points_put_all(struct sheet *s, const struct result *r);
 void metric_names_add(struct words_names *names, const struct result *r);
 const struct figure *metric_of_point(const struct point_result *p, const char *name);
 
-/* Do the points differ only in their systems? */
-bool layout_has_systems_alone(const struct layout *l);
 /* Do the points differ in anything? */
 bool layout_has_words(const struct layout *l);
 /* "pservers 1, trainers 2", of all the point's parameters that vary; "all" if none does. */

@@ -372,12 +372,12 @@ static void note_warnings(struct notes *notes, const struct layout *l)
     size_t n = 0;
     vec_each (struct warning, w, &r->warnings) {
         n++;
-        if (l->is_page ? n > NOTES_IN_BOX : !l->is_brief || n <= NOTES_IN_BOX) {
+        if (!l->is_brief || n <= NOTES_BRIEF) {
             notes_add(notes, NOTE_WARNING, "%s", w->message);
         }
     }
-    if (l->is_brief && n > NOTES_IN_BOX) {
-        notes_add(notes, NOTE_WARNING, "%zu more: benchctl results %s --explain", n - NOTES_IN_BOX,
+    if (l->is_brief && n > NOTES_BRIEF) {
+        notes_add(notes, NOTE_WARNING, "%zu more: benchctl results %s --explain", n - NOTES_BRIEF,
                   r->def->name);
     }
 }

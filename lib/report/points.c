@@ -21,7 +21,7 @@ static const struct sheet_mark marks[] = {
     [NOTE_SKIPPED_THRESHOLD] = {"?", NULL, TERMINAL_YELLOW, 2, "? threshold skipped: ", false,
                                 "Threshold skipped: ", SHEET_PLAIN},
     [NOTE_WARNING] = {"!", NULL, TERMINAL_YELLOW, 2, "**Warning:** ", false,
-                      "Warning: ", SHEET_BAD},
+                      "Warning: ", SHEET_PLAIN},
 };
 
 static const char no_result[] = "Trials without a result", thresholds[] = "Thresholds";
@@ -150,27 +150,28 @@ void sheet_notes(struct sheet *s, const struct layout *l)
 {
     _cleanup_(notes_done) struct notes notes;
     notes_init(&notes, l);
-    put_notes(s, &notes, NOTE_INFO, NOTE_WARNING);
+    put_notes(s, &notes, NOTE_FAILED, NOTE_WARNING);
+    put_notes(s, &notes, NOTE_INFO, NOTE_BASE);
 }
 
 static void put_people(struct sheet *s, const struct result *r)
 {
     _cleanup_(layout_done) struct layout l;
     _cleanup_(notes_done) struct notes notes;
-    _cleanup_(texts_done) struct texts lines = {0};
     struct buf text = BUF_INIT;
     layout_init(&l, r);
     l.is_brief = s->term.brief;
     notes_init(&notes, &l);
-    layout_describe_run(&l, &text);
+    prose_answer_put(&l, &text);
     sheet_put_run(s, r, buf_take(&text));
     if (s->term.brief) {
         put_notes(s, &notes, NOTE_FAILED, NOTE_FAILED);
     }
-    prose_scaling_add(&lines, &l, false);
+    layout_describe_run(&l, &text);
     sheet_block(s, NULL);
-    vec_each (char *, line, &lines.list) { /* "4 trainers: 2.87x (72.0%; 95%: 68.1..75.2%); ..." */
-        sheet_line(s, NULL, "%s.", *line);
+    sheet_put_line(s, &sheet_paragraph, &text);
+    if (!s->term.brief) {
+        prose_scaling_put(s, &l);
     }
     put_points(s, &l);
     sheet_other_figures(s, &l);

@@ -1,26 +1,24 @@
 /* What a result says, in sentences. Pure. */
 #pragma once
 
-#include "base/texts.h"
 #include "compare/comparison.h"
 #include "report/layout.h"
 #include "report/sheet.h"
 
-/* ---- what a result speaks for: prose_verdict.c ---- */
+/* ---- the answer: prose_verdict.c ---- */
 
-/* Adds terms to the box of a page: how well the run scales, which point to choose, and the highest
- * throughput. */
-void prose_verdict_put(struct sheet *s, const struct layout *l);
+/* The sentence that answers the question of the definition: which point is the fastest, how fast,
+ * how well it scales, and how sure this is. */
+void prose_answer_put(const struct layout *l, struct buf *out);
 
 /* ---- what the curves of a result say about scaling: prose_scaling.c ---- */
 
-#define SCALING_LINES_MAX 4 /* curves that have a line; the others are counted */
-
-/* Adds one line a curve: "pservers 2, 4 trainers: 2.87x (72.0%; 95%: 68.1..75.2%); ...": what its
- * widest point reaches, the law or why it has none, and between which numbers of trainers each
- * loses most, and by what. With `is_full` all curves have a line, which says why a law is missing
- * even for two numbers of trainers; else the last line counts the other curves. */
-void prose_scaling_add(struct texts *lines, const struct layout *l, bool is_full);
+/* "pservers 2, 4 trainers: 2.87x (72.0%; 95%: 68.1..75.2%); ...": what its widest point reaches,
+ * the law or why it has none, and between which numbers of trainers each loses most, and by what.
+ * `says_few`: also why two numbers of trainers have no law. Nothing if nothing was measured. */
+void prose_curve_say(const struct layout *l, const struct curve *c, bool says_few, struct buf *out);
+/* A line for each curve. */
+void prose_scaling_put(struct sheet *s, const struct layout *l);
 /* "pservers 2" and the tail: what distinguishes this curve; nothing if it is the only one. */
 void prose_curve_put(const struct layout *l, const struct curve *c, const char *tail,
                      struct buf *out);
@@ -28,13 +26,14 @@ void prose_curve_put(const struct layout *l, const struct curve *c, const char *
 void prose_law_put(const struct curve *c, struct buf *out);
 /* "Steps as measured, compared with the law: 1 worker -0.2%, ..." */
 void prose_residuals_put(const struct curve *c, struct buf *out);
-/* Did no process listen where the workers were to meet, so that they may be copies? p may be
- * NULL. */
-bool prose_doubts_job(const struct point_result *p);
+/* Does each replica of the point train by itself, as its profile says or because no process
+ * listened where they were to meet? Then its throughput is no scaling of one program. */
+bool prose_is_copies(const struct layout *l, const struct point_result *p);
+void prose_copies_put(const struct layout *l, const struct point_result *p, struct buf *out);
 
 /* ---- the notes under the tables, the same for the terminal and for Markdown: notes.c ---- */
 
-#define NOTES_IN_BOX 3 /* warnings that the box of a page has; its notes have the others */
+#define NOTES_BRIEF 3 /* warnings of a brief sheet */
 
 enum note_kind {
     NOTE_INFO,    /* unit, scope, methods: what a brief sheet leaves out */

@@ -40,46 +40,45 @@ static void begin_part(struct buf *out)
     buf_puts(out, out->len == 0 ? "" : "; ");
 }
 
-static bool is_of_copies(const struct layout *l, const struct curve *c)
+static bool says_copies(const struct layout *l, const struct point_result *p)
 {
-    const struct spec *spec = l->result->def->spec;
-    return system_is_copies(&spec->systems.items[c->points.items[0]->point->system]);
+    return system_is_copies(&l->result->def->spec->systems.items[p->point->system]);
 }
 
-bool prose_doubts_job(const struct point_result *p)
+bool prose_is_copies(const struct layout *l, const struct point_result *p)
 {
-    return p != NULL && metric_of_point(p, METRIC_UNMET)->estimate.known;
+    return says_copies(l, p) || metric_of_point(p, METRIC_UNMET)->estimate.known;
 }
 
 /* ---- the verdict ---- */
 
-static void put_copies(const struct point_result *p, const char *doubted, struct buf *out)
+void prose_copies_put(const struct layout *l, const struct point_result *p, struct buf *out)
 {
+    const bool is_doubted = !says_copies(l, p);
     buf_printf(out, "%u ", size_of(p));
-    if (doubted != NULL) {
-        buf_printf(out, "%ss or as many ", doubted);
+    if (is_doubted) {
+        buf_printf(out, "%ss or as many ", point_size_word(p->point));
     }
     buf_puts(out, "independent copies: ");
     words_put_figure(&p->throughput, out);
     const bool has_mean = p->kept != NULL && p->kept->has_job_log; /* no sum of them is known */
     buf_puts(out, has_mean ? ", the mean of what each states of a whole job" : " together");
-    buf_puts(out, doubted != NULL ? "; no process listened on MASTER_PORT"
-                                  : ", which is no scaling of one program");
+    buf_puts(out, is_doubted ? "; no process listened on MASTER_PORT"
+                             : ", which is no scaling of one program");
 }
 
-static void put_verdict(const struct layout *l, const struct curve *c, struct buf *out)
+static void put_verdict(const struct layout *l, const struct point_result *p, struct buf *out)
 {
-    const struct point_result *p = curve_widest(c);
     if (p == NULL) {
         return;
     }
-    if (is_of_copies(l, c) || prose_doubts_job(p)) {
-        put_copies(p, is_of_copies(l, c) ? NULL : word_of(c), out);
+    if (prose_is_copies(l, p)) {
+        prose_copies_put(l, p, out);
         return;
     }
     const struct estimate *e = &point_figure(p, FIGURE_EFFICIENCY)->estimate;
     begin_part(out);
-    buf_printf(out, "%u %ss: ", size_of(p), word_of(c));
+    buf_printf(out, "%u %ss: ", size_of(p), point_size_word(p->point));
     if (!e->known || p->point->baseline_index == p->point->index) {
         words_put_figure(&p->throughput, out);
         return;
@@ -214,23 +213,26 @@ static void put_loss(const struct curve *c, struct buf *out)
     }
 }
 
-void prose_scaling_add(struct texts *lines, const struct layout *l, bool is_full)
+void prose_curve_say(const struct layout *l, const struct curve *c, bool says_few, struct buf *out)
 {
-    size_t n = 0;
-    vec_each (const struct curve, c, &l->result->curves.list) {
-        _cleanup_(buf_done) struct buf name = BUF_INIT, text = BUF_INIT;
-        prose_curve_put(l, c, ", ", &name);
-        put_verdict(l, c, &text);
-        if (!is_of_copies(l, c) && !prose_doubts_job(curve_widest(c))) {
-            put_law(c, is_full, &text);
-            put_loss(c, &text);
-        }
-        if (text.len > 0 && (++n <= SCALING_LINES_MAX || is_full)) {
-            *vec_push(&lines->list) = xasprintf("%s%s", buf_cstr(&name), buf_cstr(&text));
-        }
+    _cleanup_(buf_done) struct buf text = BUF_INIT;
+    const struct point_result *widest = curve_widest(c);
+    put_verdict(l, widest, &text);
+    if (widest == NULL || !prose_is_copies(l, widest)) {
+        put_law(c, says_few, &text);
+        put_loss(c, &text);
     }
-    if (!is_full && n > SCALING_LINES_MAX) {
-        *vec_push(&lines->list) = xasprintf("%zu more curve%s: benchctl results RUN --by curve",
-                                            n - SCALING_LINES_MAX, plural(n - SCALING_LINES_MAX));
+    if (text.len > 0) {
+        prose_curve_put(l, c, ", ", out);
+        buf_printf(out, "%s.", buf_cstr(&text));
+    }
+}
+
+void prose_scaling_put(struct sheet *s, const struct layout *l)
+{
+    struct buf text = BUF_INIT;
+    vec_each (const struct curve, c, &l->result->curves.list) {
+        prose_curve_say(l, c, false, &text);
+        sheet_put_line(s, NULL, &text);
     }
 }

@@ -1,10 +1,14 @@
 /* See prose.h. */
 #include "report/prose.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "base/str.h"
+#include "result/catalogue.h"
 #include "result/choice.h"
+#include "result/curves.h"
+#include "result/number.h"
 
 #define PRINTS_AS_1 1.0005 /* below it, four digits say 1.000 */
 
@@ -13,13 +17,12 @@ static void put_point(const struct layout *l, const struct point_result *p, stru
     words_put_point(&l->words, p->point, "the only point", out);
 }
 
-/* ---- which point to choose ---- */
+/* ---- how sure it is ---- */
 
-/* A reader of the box alone must not pay for replicas without a proven benefit. A baseline that was
- * swept is a point like the others, and is compared with them. A speedup that is printed as 1.000
- * is not shown to be more. */
-static void put_baseline(const struct layout *l, const struct choice *c, size_t n_others,
-                         struct buf *out)
+/* A reader of the answer alone must not pay for replicas without a proven benefit. A baseline that
+ * was swept is a point like the others, and is compared with them. A speedup that is printed as
+ * 1.000 is not shown to be more. */
+static void put_baseline(const struct layout *l, const struct choice *c, struct buf *out)
 {
     const struct point *point = c->fastest->point;
     const struct estimate *speedup = &point_figure(c->fastest, FIGURE_SPEEDUP)->estimate;
@@ -27,13 +30,11 @@ static void put_baseline(const struct layout *l, const struct choice *c, size_t 
         return;
     }
     if (speedup->value < 1) {
-        buf_printf(out, "%sthe baseline %s faster than %s", n_others > 0 ? "; " : "",
-                   speedup->has_interval && speedup->high < 1 ? "is" : "may be",
-                   n_others > 0 ? "all of them" : "the only point");
+        buf_printf(out, "; the baseline %s faster",
+                   speedup->has_interval && speedup->high < 1 ? "is" : "may be");
     } else if (l->result->points[point->baseline_index].point->is_baseline &&
                speedup->has_interval && speedup->low < PRINTS_AS_1) {
-        buf_printf(out, "%s may be as fast",
-                   n_others == 0 ? "the baseline" : "; but the baseline of the fastest");
+        buf_puts(out, "; the baseline may be as fast");
     }
 }
 
@@ -49,73 +50,84 @@ static void put_doubt(const struct choice *c, struct buf *out)
         buf_printf(out, "%zu of %zu points may be the fastest, the other%s %s slower", n + 1,
                    n + 1 + c->n_slower, plural(c->n_slower), c->n_slower == 1 ? "is" : "are");
     }
-    buf_puts(out, c->n_unsure == 0 ? "; more repeats may tell them apart"
+    buf_puts(out, c->n_unsure == 0 ? "; more repeats may separate them"
                                    : "; to decide, each point needs 3 trials or more");
 }
 
-static void put_choice(struct sheet *s, const struct layout *l, const struct choice *c)
+/* ---- the answer ---- */
+
+/* Which point comes to the accuracy or loss of the definition in the least time. */
+static void put_goal(const struct layout *l, struct buf *out)
 {
-    _cleanup_(buf_done) struct buf text = BUF_INIT;
-    const size_t n_others = c->n_ties + c->n_unsure + c->n_slower;
-    if (n_others > 0 && c->n_slower == n_others) {
-        put_point(l, c->fastest, &text);
-        buf_printf(&text, " is the fastest of the %zu points compared%s: %s", n_others + 1,
-                   l->result->def->cpus > 0 ? ", on this machine" : "",
-                   n_others == 1 ? "the other one is slower, with 95% confidence"
-                                 : "every other one is slower, each with 95% confidence");
-    } else if (n_others > 0) {
-        put_doubt(c, &text);
+    const struct figure_kind *time = &figure_kinds[FIGURE_TIME_TO_ACCURACY];
+    const struct point_result *best = NULL;
+    struct figure least = {.estimate.value = INFINITY};
+    result_each_swept (p, l->result) {
+        const struct figure f = figure_of(p, time);
+        if (f.estimate.known && f.estimate.value < least.estimate.value) {
+            least = f;
+            best = p;
+        }
     }
-    put_baseline(l, c, n_others, &text);
-    if (text.len > 0) {
-        sheet_term(s, SHEET_PLAIN, "Choice", "%s", buf_cstr(&text));
+    if (best != NULL) {
+        buf_puts(out, "The least time to ");
+        goal_format(&l->result->def->spec->goal, out);
+        buf_puts(out, " is that of ");
+        put_point(l, best, out);
+        buf_puts(out, ": ");
+        words_put_figure(&least, out);
+        buf_puts(out, ". ");
     }
 }
 
-static void put_widest(struct sheet *s, const struct layout *l, const struct choice *c)
+static void put_scaling(const struct point_result *p, struct buf *out)
 {
-    const struct point_result *p = c->widest;
-    if (p == NULL || prose_doubts_job(p) ||
-        system_is_copies(&l->result->def->spec->systems.items[p->point->system])) {
-        return;
+    const struct figure *speedup = point_figure(p, FIGURE_SPEEDUP);
+    if (speedup->estimate.known && p->point->baseline_index != p->point->index) {
+        buf_puts(out, ", ");
+        number_format(speedup->estimate.value, out);
+        buf_puts(out, " times the baseline, an efficiency of ");
+        words_put_percent(&point_figure(p, FIGURE_EFFICIENCY)->estimate, out);
     }
-    const struct estimate *e = &point_figure(p, FIGURE_EFFICIENCY)->estimate;
-    _cleanup_(buf_done) struct buf text = BUF_INIT, label = BUF_INIT;
-    put_point(l, p, &text);
-    buf_puts(&text, " at ");
-    words_put_percent(e, &text);
-    if (!c->widest_is_sure) {
-        buf_puts(&text, e->has_interval ? "; not certain, because the interval reaches below"
-                                        : "; not certain, because there is no interval");
-    }
-    buf_printf(&label, "Most %ss at %.0f%% efficiency or more", point_size_word(p->point),
-               100 * CHOICE_EFFICIENCY);
-    sheet_term(s, SHEET_PLAIN, buf_cstr(&label), "%s", buf_cstr(&text));
 }
 
-void prose_verdict_put(struct sheet *s, const struct layout *l)
+void prose_answer_put(const struct layout *l, struct buf *out)
 {
-    _cleanup_(buf_done) struct buf text = BUF_INIT;
-    _cleanup_(texts_done) struct texts lines = {0};
     struct choice c;
     choice_init(&c, l->result);
-    if (!layout_has_systems_alone(l)) { /* else a system is chosen, and nothing is scaled */
-        prose_scaling_add(&lines, l, false);
-        vec_each (char *, line, &lines.list) {
-            sheet_term(s, SHEET_PLAIN, "Scaling", "%s", *line);
+    const struct point_result *p = c.fastest;
+    const size_t n_others = c.n_ties + c.n_unsure + c.n_slower;
+    put_goal(l, out);
+    if (p == NULL) {
+        buf_puts(out, c.units_differ ? "The points have throughputs of different units, so none is "
+                                       "the fastest."
+                                     : "Nothing has been measured.");
+        return;
+    }
+    vec_each (const struct curve, curve, &l->result->curves.list) {
+        const struct point_result *widest = curve_widest(curve);
+        if (widest != NULL && prose_is_copies(l, widest)) {
+            prose_copies_put(l, widest, out);
+            buf_putc(out, '.');
+            return;
         }
-        put_widest(s, l, &c);
     }
-    if (c.units_differ) {
-        sheet_term(s, SHEET_PLAIN, "Choice", "%s",
-                   "unknown, because the points' throughputs have different units");
-    } else if (c.fastest == NULL) {
-        sheet_term(s, SHEET_PLAIN, "Result", "%s", "Nothing has been measured.");
-    } else {
-        put_choice(s, l, &c);
-        put_point(l, c.fastest, &text);
-        buf_puts(&text, " with ");
-        words_put_figure(&c.fastest->throughput, &text);
-        sheet_term(s, SHEET_PLAIN, "Highest throughput", "%s", buf_cstr(&text));
+    if (n_others > 0) {
+        buf_printf(out, "The %s of %zu %spoints is ",
+                   c.n_slower == n_others ? "fastest" : "highest throughput", n_others + 1,
+                   n_others + 1 < l->result->def->matrix.n_swept ? "measured " : "");
     }
+    if (n_others > 0 || layout_has_words(l)) {
+        buf_puts(out, n_others > 0 && c.n_slower < n_others ? "that of " : "");
+        put_point(l, p, out);
+        buf_puts(out, ": ");
+    }
+    words_put_figure(&p->throughput, out);
+    put_scaling(p, out);
+    if (n_others > c.n_slower) {
+        buf_puts(out, "; ");
+        put_doubt(&c, out);
+    }
+    put_baseline(l, &c, out);
+    buf_putc(out, '.');
 }

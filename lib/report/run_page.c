@@ -6,10 +6,8 @@
 #include "report/prose.h"
 #include "report/sheets.h"
 #include "result/catalogue.h"
-#include "spec/profile.h"
 
 #define MAX_DEFINITION (64 << 10)
-#define MAX_COMMAND_WORDS 6
 
 /* ---- what was run ---- */
 
@@ -44,117 +42,76 @@ static void put_title(struct sheet *s, const struct run_page *page, const struct
     sheet_close(s);
 }
 
-/* ---- what its figures mean ---- */
+/* ---- the answer ---- */
 
-static void put_meanings(struct sheet *s, const struct layout *l)
+/* The first note of a kind, with how many others there are. */
+static void put_first(struct sheet *s, const struct notes *notes, enum note_kind kind,
+                      const char *title)
 {
-    sheet_line(
-        s, &sheet_soft,
-        "%s%sA range after \"95%%:\" contains the true figure of this machine "
-        "or cluster in 95 of 100 such runs, if trials differ only by chance.",
-        l->own_baselines ? ""
-                         : "Efficiency is the share of the throughput that ideal scaling "
-                           "from the baseline would give. ",
-        l->own_baselines || !l->words.systems
-            ? ""
-            : "Each system has its own baseline, so efficiencies do not rank systems: a slow "
-              "one may have the highest. ");
-}
-
-/* ---- the verdict ---- */
-
-/* They must be in the box for readers of the box alone. */
-static void put_warnings(struct sheet *s, const struct result *r)
-{
-    size_t n = 0;
-    vec_each (const struct warning, w, &r->warnings) {
-        if (n++ < NOTES_IN_BOX) {
-            sheet_term(s, SHEET_BAD, "Warning", "%s", w->message);
+    static const struct sheet_mark bad = {.is_paragraph = true, .look = SHEET_BAD};
+    const struct note *first = vec_find(&notes->list, n, n->kind == kind);
+    if (first != NULL) {
+        const size_t n = vec_sum(&notes->list, it, (size_t)(it->kind == kind));
+        sheet_line(s, &bad, "%s%s", title, first->text);
+        sheet_details(s, first->details);
+        if (n > 1) {
+            sheet_span(s, SHEET_PLAIN, " (");
+            sheet_span(s, SHEET_TO_NOTES, "%zu more", n - 1);
+            sheet_span(s, SHEET_PLAIN, ")");
         }
     }
-    if (n > NOTES_IN_BOX) {
-        sheet_term(s, SHEET_BAD, "Warnings", "%s", "");
-        sheet_span(s, SHEET_TO_NOTES, "%zu more", n - NOTES_IN_BOX);
-        sheet_span(s, SHEET_PLAIN, " to read before you use these figures");
-    }
 }
 
-/* The first trial without a result and its reason lead; the notes have all. */
-static void put_verdict(struct sheet *s, const struct layout *l)
+static void put_answer(struct sheet *s, const struct layout *l)
 {
+    static const struct sheet_mark answer = {.is_paragraph = true, .look = SHEET_ANSWER};
+    const size_t n = l->result->warnings.len;
+    struct buf text = BUF_INIT;
     _cleanup_(notes_done) struct notes notes;
     notes_init(&notes, l);
-    const struct note *failed = vec_find(&notes.list, n, n->kind == NOTE_FAILED);
-    sheet_open(s, SHEET_VERDICT, "What this run says");
-    if (failed != NULL) {
-        sheet_term(s, SHEET_BAD, "Failed", "%s", failed->text);
+    buf_puts(&text, run_phase_is_final(l->result->phase) ? "" : "The run has not ended. ");
+    prose_answer_put(l, &text);
+    sheet_put_line(s, &answer, &text);
+    put_first(s, &notes, NOTE_FAILED, "Failed: ");
+    put_first(s, &notes, NOTE_FAILED_THRESHOLD, "Threshold missed: ");
+    if (n > 0) {
+        sheet_line(s, &sheet_soft, "%s", "");
+        sheet_span(s, SHEET_TO_NOTES, "%zu warning%s", n, plural(n));
+        sheet_span(s, SHEET_PLAIN, "%s %s.",
+                   n == 1 ? ":" : ", first of all:", l->result->warnings.items[0].message);
     }
-    if (!run_phase_is_final(l->result->phase)) {
-        sheet_term(s, SHEET_CAVEAT, "Preliminary", "%s", "The run has not ended.");
-    }
-    prose_verdict_put(s, l);
-    put_warnings(s, l->result);
-    sheet_close(s);
-}
-
-/* "PyTorch on the CPU, ...; command: mpirun python train.py". The definition has the rest. */
-static void put_systems(struct sheet *s, const struct layout *l)
-{
-    const struct spec *spec = l->result->def->spec;
-    sheet_open(s, SHEET_PLAIN, spec->systems.len == 1 ? "System" : "Systems");
-    vec_each (const struct system, system, &spec->systems) {
-        _cleanup_(buf_done) struct buf text = BUF_INIT;
-        const char *description = profile_describe(system->profile);
-        buf_puts(&text, description == NULL ? "the profile " : description);
-        buf_puts(&text, description == NULL ? system->profile : "");
-        const json_t *command = json_object_get(system->launch, "command");
-        for (size_t i = 0; i < json_array_size(command) && i <= MAX_COMMAND_WORDS; i++) {
-            buf_printf(&text, "%s%s", i == 0 ? "; command: " : " ",
-                       i < MAX_COMMAND_WORDS ? json_string_value(json_array_get(command, i))
-                                             : "...");
-        }
-        sheet_term(s, SHEET_WHAT, system->label, "%s", buf_cstr(&text));
-    }
-    sheet_close(s);
 }
 
 /* ---- charts ---- */
 
 static void put_charts(struct sheet *s, const struct layout *l)
 {
-    VEC(struct chart) made = {0};
     struct chart chart;
-    const bool is_large = l->result->def->matrix.n_swept > RESULT_CHART_POINTS;
-    if (is_large) {
-        sheet_open(s, SHEET_PLAIN, "Scaling");
+    bool has_time = false;
+    size_t n = 0;
+    if (l->result->def->matrix.n_swept > RESULT_CHART_POINTS) {
         sheet_line(s, &sheet_paragraph, "Charts show up to %d points; this run has more.",
                    RESULT_CHART_POINTS);
-        sheet_close(s);
+        return;
     }
-    for (size_t i = 0; !is_large && charts_name(i) != NULL; i++) {
-        if (charts_make(l, charts_name(i), &chart)) {
-            *vec_push(&made) = chart;
+    for (size_t i = 0; charts_name(i) != NULL; i++) {
+        if (!str_eq(charts_name(i), CHART_PHASES) && charts_make(l, charts_name(i), &chart)) {
+            has_time |= chart.x_is_time;
+            sheet_figure(s, &chart);
+            n++;
         }
     }
-    if (made.len > 0) {
-        sheet_open(s, SHEET_PLAIN, "Scaling");
+    if (n > 0) {
         sheet_line(s, &sheet_soft, "%s", "");
-        sheet_span(s, SHEET_PLAIN,
-                   "Marks over a number of replicas come from medians of a point's trials%s%s.",
+        sheet_span(s, SHEET_PLAIN, "A mark is the median of a point's trials%s%s.",
                    swept_any(l->result, p, p->throughput.estimate.has_interval)
-                       ? ", whiskers are their 95% intervals"
+                       ? ", a whisker its 95% interval"
                        : "",
-                   vec_any(&made, c, c->x_is_time)
-                       ? "; lines over time are those of the trial that is nearest to its point's "
-                         "median throughput"
-                       : "");
+                   has_time ? "; a line over time is that of the trial nearest to its point's "
+                              "median throughput"
+                            : "");
         sheet_span(s, SHEET_ON_SCREEN, " Point at a mark to see its figures.");
-        vec_each (struct chart, c, &made) {
-            sheet_figure(s, c);
-        }
-        sheet_close(s);
     }
-    vec_done(&made); /* the sheet has its items */
 }
 
 /* ---- where it ran ---- */
@@ -193,7 +150,7 @@ static void put_kinds(struct sheet *s, const struct layout *l)
 static void put_environment(struct sheet *s, const struct layout *l)
 {
     const struct result *r = l->result;
-    sheet_open(s, SHEET_PLAIN, "Environment");
+    sheet_open(s, SHEET_FOLDED, "Environment");
     if (r->def->cpus > 0) {
         sheet_line(s, &sheet_paragraph,
                    "All replicas ran on one machine, with %lld CPU%s for them.",
@@ -216,7 +173,7 @@ static void put_definition(struct sheet *s, const struct run_page *page)
     const struct run_def *def = page->result->def;
     _cleanup_(freep) char *text = json_dumps(def->spec->definition, JSON_INDENT(2));
     if (text != NULL && strlen(text) <= MAX_DEFINITION) {
-        sheet_open(s, SHEET_PLAIN, "Run it again");
+        sheet_open(s, SHEET_FOLDED, "Run it again");
         sheet_line(s, &sheet_paragraph, "With the definition that this page has, as a file:");
         sheet_line(s, &command, "benchctl run -f %s.json%s", def->spec->name,
                    def->cpus > 0 ? " --local" : "");
@@ -245,20 +202,42 @@ enum sheet_chart_answer sheet_chart(struct sheet *s, const struct result *r, con
     return is_known ? SHEET_CHART_EMPTY : SHEET_CHART_UNKNOWN;
 }
 
-static void put_sections(struct sheet *s, const struct layout *l)
+static void put_sections(struct sheet *s, const struct layout *l, const struct run_page *page)
 {
-    put_systems(s, l);
+    const bool has_goal = layout_has_columns(l, LAYOUT_ACCURACY);
+    struct chart phases;
     put_charts(s, l);
     sheet_open(s, SHEET_PLAIN, NULL);
     sheet_heading(s, "Points");
     sheet_table(s, NULL, points_table(s, l, LAYOUT_ALL), 1);
-    sheet_other_figures(s, l);
+    if (has_goal) { /* it has the answer, too */
+        sheet_other_figures(s, l);
+    }
+    if (page->beside != NULL) {
+        sheet_beside(s, page->beside);
+    }
     sheet_close(s);
     sheet_open(s, SHEET_NOTES, "Notes");
+    prose_scaling_put(s, l);
     sheet_notes(s, l);
+    sheet_line(s, &sheet_soft,
+               "A range after \"95%%:\" contains the true figure of this machine or cluster in 95 "
+               "of 100 such runs, if trials differ only by chance.%s",
+               l->own_baselines || !l->words.systems
+                   ? ""
+                   : " Each system has its own baseline, so efficiencies do not rank systems: a "
+                     "slow one may have the highest.");
+    if (!has_goal) {
+        sheet_other_figures(s, l);
+    }
     sheet_close(s);
+    if (charts_make(l, CHART_PHASES, &phases)) {
+        sheet_open(s, SHEET_FOLDED, "Parts of a step");
+        sheet_figure(s, &phases);
+        sheet_close(s);
+    }
     if (l->result->nodes.len > 0) {
-        sheet_open(s, SHEET_PLAIN, "Nodes");
+        sheet_open(s, SHEET_FOLDED, "Nodes");
         (void)sheet_put_nodes(s, l->result); /* it has some */
         sheet_close(s);
     }
@@ -280,17 +259,11 @@ void sheet_page(struct sheet *s, const struct run_page *page)
     } else {
         put_summary(s, &l);
     }
-    put_verdict(s, &l);
-    put_meanings(s, &l);
+    put_answer(s, &l);
     if (page->comparison != NULL) {
         sheet_comparison(s, page->comparison);
     }
-    put_sections(s, &l);
-    if (page->beside != NULL) {
-        sheet_open(s, SHEET_PLAIN, NULL);
-        sheet_beside(s, page->beside);
-        sheet_close(s);
-    }
+    put_sections(s, &l, page);
     if (page->program != NULL) {
         put_definition(s, page);
     }

@@ -206,10 +206,9 @@ void sheet_span(struct sheet *s, enum sheet_look look, const char *fmt, ...)
     *vec_push(&last_part(s)->spans) = (struct sheet_piece){look, xasprintf_rest(fmt)};
 }
 
-void sheet_term(struct sheet *s, enum sheet_look look, const char *name, const char *fmt, ...)
+void sheet_term(struct sheet *s, const char *name, const char *fmt, ...)
 {
     struct sheet_part *part = add_part(s, SHEET_TERM);
-    part->look = look;
     part->name = xstrdup(name);
     part->text = xasprintf_rest(fmt);
 }

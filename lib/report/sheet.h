@@ -33,17 +33,15 @@ enum sheet_look {
     SHEET_STRONG,
     SHEET_ON_SCREEN, /* not on paper */
     SHEET_COMMAND,   /* to be typed */
-    SHEET_FOLDED,    /* its details are shown on demand */
-    SHEET_CAVEAT,    /* a term with a bad name */
-    SHEET_WHAT,      /* a term of a list of things */
+    SHEET_FOLDED,    /* a section, or the details of a line, that is shown on demand */
     SHEET_CODE,
     SHEET_TAG,
     SHEET_GOOD_TAG,
     SHEET_BAD_TAG,
     SHEET_TO_NOTES, /* leads to the section SHEET_NOTES */
-    SHEET_NOTES,
-    SHEET_VERDICT, /* a section: a box; its heading is for those who hear the page */
-    SHEET_PAGE,    /* a section: the head of a page of its own, with all that surrounds it */
+    SHEET_NOTES,    /* a folded section */
+    SHEET_ANSWER,   /* the sentence that a page begins with */
+    SHEET_PAGE,     /* a section: the head of a page of its own, with all that surrounds it */
 };
 
 /* What is in front of a line, by form. */
@@ -158,9 +156,9 @@ void sheet_name_table(struct sheet *s, const char *name);
 /* More of the last line or term. */
 void sheet_span(struct sheet *s, enum sheet_look look, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
-/* A name and what it is; of JUnit a property. */
-void sheet_term(struct sheet *s, enum sheet_look look, const char *name, const char *fmt, ...)
-    __attribute__((format(printf, 4, 5)));
+/* A name and what it is; of JUnit a property, and of no other format. */
+void sheet_term(struct sheet *s, const char *name, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
 void sheet_figure(struct sheet *s, const struct chart *chart_take);
 
 /* ---- for people and programs: a table that is declared once ---- */

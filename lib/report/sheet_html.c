@@ -6,8 +6,6 @@
 enum group {
     GROUP_NONE,
     GROUP_LIST,
-    GROUP_TERMS,
-    GROUP_THINGS,
     GROUP_CHARTS,
 };
 static const struct element {
@@ -15,8 +13,6 @@ static const struct element {
 } groups[] = {
     [GROUP_NONE] = {"", ""},
     [GROUP_LIST] = {"<ul>\n", "</ul>\n"},
-    [GROUP_TERMS] = {"<dl>\n", "</dl>\n"},
-    [GROUP_THINGS] = {"<dl class=\"what\">\n", "</dl>\n"},
     [GROUP_CHARTS] = {"<div class=\"charts\">\n", "</div>\n"},
 };
 
@@ -24,7 +20,9 @@ static const struct element paragraphs[] = {
     [SHEET_PLAIN] = {"<p>", "</p>"},
     [SHEET_SOFT] = {"<p class=\"soft\">", "</p>"},
     [SHEET_COMMAND] = {"<pre>", "</pre>"},
-    [SHEET_FOLDED] = {"<details><summary>", "</details>"},
+    [SHEET_FOLDED] = {"<details class=\"source\"><summary>", "</details>"},
+    [SHEET_ANSWER] = {"<p class=\"answer\">", "</p>"},
+    [SHEET_BAD] = {"<div class=\"bad\">", "</div>"},
 };
 
 static const struct element spans[] = {
@@ -75,16 +73,15 @@ struct writer {
     struct buf *out;
     enum group group;
     const char *heading; /* the last one: what a table is called */
-    bool is_page, in_head;
+    bool is_page;
+    int level;         /* of headings within the section */
+    const char *close; /* the end of the section */
 };
 
 static enum group group_of(const struct sheet_part *p)
 {
     if (p->kind == SHEET_LINE) {
         return p->is_item ? GROUP_LIST : GROUP_NONE;
-    }
-    if (p->kind == SHEET_TERM) {
-        return p->look == SHEET_WHAT ? GROUP_THINGS : GROUP_TERMS;
     }
     return p->kind == SHEET_FIGURE ? GROUP_CHARTS : GROUP_NONE;
 }
@@ -112,14 +109,22 @@ static void open_section(struct writer *w, const struct sheet_part *p)
                       "style-src '%s'; script-src '%s'; base-uri 'none'; form-action 'none'\">\n",
                       page_style_hash, page_script_hash);
         html_begin_page(p->name, "benchd report", policy, w->out);
-        w->is_page = w->in_head = true;
-    } else if (p->look == SHEET_VERDICT) {
-        html_put(w->out, "<section class=\"verdict\" aria-label=\"", p->name, "\">\n");
+        w->is_page = true;
+        w->close = "</header>\n<main>\n";
+    } else if (p->look == SHEET_FOLDED || p->look == SHEET_NOTES) {
+        buf_puts(w->out, "<details class=\"fold\"><summary>");
+        put_title(w, 2, p->name);
+        buf_puts(w->out, p->look == SHEET_NOTES ? "</summary>\n<div id=\"notes\">\n"
+                                                : "</summary>\n<div>\n");
+        w->close = "</div>\n</details>\n";
+        w->level = 3;
     } else {
-        buf_puts(w->out, p->look == SHEET_NOTES ? "<section id=\"notes\">\n" : "<section>\n");
+        buf_puts(w->out, "<section>\n");
         if (p->name != NULL) {
             put_title(w, 2, p->name);
         }
+        w->close = "</section>\n";
+        w->level = 2;
     }
 }
 
@@ -148,9 +153,10 @@ static void put_line(const struct sheet_part *p, struct buf *out)
     buf_printf(out, "%s\n", e->close);
 }
 
-static void put_chart(const struct chart *c, struct buf *out)
+static void put_chart(const struct chart *c, int level, struct buf *out)
 {
-    html_put(out, "<figure><figcaption><h3>", c->title, "</h3>");
+    buf_puts(out, "<figure><figcaption>");
+    put_heading(out, level, c->title);
     if (c->subtitle != NULL) {
         html_put(out, spans[SHEET_SOFT].open, c->subtitle, spans[SHEET_SOFT].close);
     }
@@ -169,18 +175,18 @@ static void put_part(struct writer *w, const struct sheet_part *p)
         open_section(w, p);
         break;
     case SHEET_CLOSE:
-        buf_puts(w->out, w->in_head ? "</header>\n<main>\n" : "</section>\n");
-        w->in_head = false;
+        buf_puts(w->out, w->close);
+        w->level = 2;
         break;
     case SHEET_HEAD:
-        put_title(w, 2, p->head.name);
+        put_title(w, w->level, p->head.name);
         break;
     case SHEET_TITLE:
         put_title(w, 3, p->text);
         break;
     case SHEET_TABLE:
         if (p->text != NULL) {
-            put_title(w, 2, p->text);
+            put_title(w, w->level, p->text);
         }
         /* It scrolls where the table is too wide, and the keyboard reaches it. */
         html_put(w->out, "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"",
@@ -191,21 +197,17 @@ static void put_part(struct writer *w, const struct sheet_part *p)
     case SHEET_LINE:
         put_line(p, w->out);
         break;
-    case SHEET_TERM:
-        html_put(w->out, p->look == SHEET_CAVEAT ? "<dt class=\"bad\">" : "<dt>", p->name,
-                 p->look == SHEET_BAD ? "</dt>\n<dd class=\"bad\">" : "</dt>\n<dd>");
-        put_text(p, w->out);
-        buf_puts(w->out, "</dd>\n");
-        break;
     case SHEET_FIGURE:
-        put_chart(&p->chart, w->out);
+        put_chart(&p->chart, w->level, w->out);
+        break;
+    case SHEET_TERM: /* of JUnit alone */
         break;
     }
 }
 
 void sheet_write_html(const struct sheet *s, struct buf *out)
 {
-    struct writer w = {.out = out, .heading = ""};
+    struct writer w = {.out = out, .heading = "", .level = 2};
     vec_each (const struct sheet_part, p, &s->parts) {
         enter(&w, group_of(p));
         put_part(&w, p);

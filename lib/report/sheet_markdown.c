@@ -20,7 +20,7 @@ static void put_head(const struct sheet_head *h, struct buf *out)
     }
     if (h->description != NULL) {
         buf_puts(&status, ". ");
-        put_words(h->description, ".", &status);
+        put_words(h->description, "", &status);
     }
     buf_puts(out, "## ");
     put_words(h->before, "", out);

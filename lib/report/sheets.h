@@ -8,13 +8,13 @@
  * baseline used, what failed, thresholds and warnings. A brief sheet has what failed first, and no
  * more than a reader must know. Not of JSON (run_walk_put_json). points.c. */
 void sheet_points(struct sheet *s, const struct result *r);
-/* Its notes alone. points.c. */
+/* Its notes alone, those first that say what is wrong. points.c. */
 struct layout;
 void sheet_notes(struct sheet *s, const struct layout *l);
 /* Times to accuracy, more figures and metrics, a table each. points.c. */
 void sheet_other_figures(struct sheet *s, const struct layout *l);
-/* What a page says of a run: what it is, its verdict, charts, tables, notes, and where it ran.
- * run_page.c. */
+/* What a page says of a run: what it is, the answer, charts and the table of its points; folded,
+ * the notes and where it ran. run_page.c. */
 void sheet_run(struct sheet *s, const struct result *r);
 /* The same as a page of its own: one file, which asks for nothing and runs nothing but page_script
  * (style.h), and which says how to run it again. run_page.c. */

@@ -4,7 +4,7 @@
 
 #include "base/buf.h"
 
-extern const char chart_style[]; /* of charts alone */
+extern const char chart_style[]; /* of a chart as a file: literal colours, for any program */
 extern const char page_style[];  /* of a page, with that of charts */
 extern const char page_script[]; /* values under the pointer and at the keyboard */
 /* "sha256-..." of page_style and page_script, as a Content-Security-Policy names them. */

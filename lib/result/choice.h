@@ -3,9 +3,6 @@
 
 #include "result/result.h"
 
-/* Of the ideal; what people call "still scales". */
-#define CHOICE_EFFICIENCY 0.9
-
 struct choice {
     bool units_differ; /* of the points' throughputs: then nothing is compared */
     /* The swept point with the highest throughput; NULL: none was measured, or units differ. */
@@ -14,10 +11,5 @@ struct choice {
     size_t n_ties;   /* the interval contains 1: they are not shown to be slower */
     size_t n_slower; /* they are shown to be slower */
     size_t n_unsure; /* they have no such interval, because they have fewer than 3 trials */
-    /* Of the points with more trainers than their baseline, the one with the most trainers (of
-     * these the fastest) whose efficiency is at least CHOICE_EFFICIENCY. NULL if no point is, and
-     * with several systems, because their efficiencies have different baselines. */
-    const struct point_result *widest;
-    bool widest_is_sure; /* the lower end of its interval is at least CHOICE_EFFICIENCY, too */
 };
 void choice_init(struct choice *c, const struct result *r); /* borrows the result's points */

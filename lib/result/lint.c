@@ -13,7 +13,6 @@
 
 #define CAUSE_MAX_BYTES 256
 #define MAX_NAMED 5 /* points that one warning names; it counts the others */
-#define MAX_NOISY 8 /* noisy trials that one warning names besides the worst */
 /* Steps fall if the second half is faster by 5%, in trial after trial. */
 #define FALL_ALPHA 0.05
 /* Step times are stored within 0.02%; beyond 1% a clock is wrong. */
@@ -360,7 +359,7 @@ static void lint_units(struct result *r)
     }
 }
 
-/* The worst one with what it had, the others by name; the JSON has the probes of all. */
+/* How many there are, and the worst one with what it had; the JSON has the probes of all. */
 static void lint_noise(struct result *r)
 {
     _cleanup_(noisy_trials_done) struct noisy_trials noisy;
@@ -371,18 +370,11 @@ static void lint_noise(struct result *r)
         return;
     }
     noisy_trial_describe(&noisy.list.items[0], &text);
-    for (size_t i = 1; i < n && i <= MAX_NOISY; i++) {
-        const struct noisy_trial *t = &noisy.list.items[i];
-        buf_printf(&text, "%strial %u of point %u", i == 1 ? "; also noisy: " : ", ", t->trial,
-                   t->point);
-    }
-    if (n > MAX_NOISY + 1) {
-        buf_printf(&text, " and %zu more", n - MAX_NOISY - 1);
-    }
     warn(r, WARNING_NOISY_TRIAL,
-         "%s; %s in the figures: run again when nothing else uses the machine (benchctl describe "
-         "shows the noise of each trial)",
-         buf_cstr(&text), n == 1 ? "it counts" : "they count");
+         "%zu noisy trial%s %s in the figures, %s%s; run again when nothing else uses the machine "
+         "(benchctl describe shows the noise of each trial)",
+         n, n == 1 ? "" : "s", n == 1 ? "counts" : "count", n == 1 ? "" : "the worst is ",
+         buf_cstr(&text));
 }
 
 /* Names the first attempt in the order of points, trials, attempts. */

@@ -184,21 +184,28 @@ static void sum_trainers(struct trial_result *t, const struct trial_terms *terms
     t->throughput = sum;
 }
 
-/* What a launcher says of a log without a figure has several lines (run/log_reader.h); the first
- * one is in the error already, if that was known before the log was read. */
+/* What a launcher says of a log without a figure (run/log_reader.h), or of a program that failed,
+ * has several lines; the first one is in the error already, if that was known before the log was
+ * read. */
 static void take_details(struct trial_result *t)
 {
     trial_each_replica (r, t) {
         const char *failure = r->failure;
         const char *newline = failure == NULL ? NULL : strchr(failure, '\n');
-        if (t->details != NULL || newline == NULL || newline[1] == '\0') {
+        if (newline == NULL || newline[1] == '\0') {
             continue;
         }
         _cleanup_(freep) char *first = xstrndup(failure, (size_t)(newline - failure));
         struct buf clean = BUF_INIT; /* JSON must be UTF-8 */
         const bool is_said = t->error != NULL && strstr(t->error, first) != NULL;
-        buf_put_utf8(&clean, is_said ? newline + 1 : failure, ERROR_MAX_BYTES);
-        t->details = buf_take(&clean);
+        if (is_said || (t->details == NULL && t->outcome == ATTEMPT_METRICS_UNAVAILABLE)) {
+            buf_put_utf8(&clean, is_said ? newline + 1 : failure, ERROR_MAX_BYTES);
+            free(t->details);
+            t->details = buf_take(&clean);
+        }
+        if (is_said) {
+            return;
+        }
     }
 }
 
@@ -264,7 +271,7 @@ void trial_build(struct trial_result *t, const struct trial_terms *terms, enum r
             t->cpus += cpus > 0 ? cpus : NAN;
         }
     }
-    if (t->outcome == ATTEMPT_METRICS_UNAVAILABLE) {
+    if (t->outcome == ATTEMPT_METRICS_UNAVAILABLE || t->outcome == ATTEMPT_FAILED) {
         take_details(t);
     }
 }

@@ -1,8 +1,11 @@
 /* What the store keeps of an attempt, see attempt.h. */
 #include "run/attempt.h"
 
+#include <string.h>
+
 #include "base/mem.h"
 #include "core/record.h"
+#include "logparse/lines.h"
 
 static int by_role_and_index(const void *a, const void *b)
 {
@@ -21,6 +24,32 @@ void attempt_add_name(struct buf *names, const char *name)
     }
 }
 
+/* Records are for benchd. */
+static void on_log_line(void *ctx, uint64_t number, const char *line, size_t len)
+{
+    static const char record[] = "\"benchd\":";
+    if (len == 0 || line[0] != '{' || memmem(line, len, record, sizeof(record) - 1) == NULL) {
+        log_miss_remember(ctx, number, line, len);
+    }
+}
+
+/* Why it failed; of a program that ended by itself with the last lines of its log. Owned. */
+static char *failure_of(const struct replica_output *o)
+{
+    struct buf text = BUF_INIT;
+    if (o->failure == NULL) {
+        return NULL;
+    }
+    buf_puts(&text, o->failure);
+    if (o->exit_code > 0 && o->log_len > 0 && strchr(o->failure, '\n') == NULL) {
+        struct log_miss last = {0};
+        log_lines_each(o->log, o->log_len, on_log_line, &last);
+        buf_puts(&text, last.n_remembered > 0 ? "\n" : "");
+        log_miss_put_last(&last, &text);
+    }
+    return buf_take(&text);
+}
+
 /* -ENOENT is not an error here: the replica was failed_create, or it has just vanished. */
 static int collect_one(struct launcher *launcher, const struct observed_replica *seen,
                        struct attempt_output *out, struct err *err)
@@ -37,7 +66,7 @@ static int collect_one(struct launcher *launcher, const struct observed_replica 
         .id = seen->id,
         .exit_code = output.exit_code,
         .signal = output.signal,
-        .failure = xstrdup_or_null(output.failure),
+        .failure = failure_of(&output),
         .summary = summary_copy(output.summary),
         .environment = environment_copy(output.environment),
         .reading = json_incref(output.reading),

@@ -153,7 +153,7 @@ class Pictures(serve.ServedCase):
         browser.value("document.querySelector('.chart').focus()")
         for _ in range(2):
             browser.key("ArrowRight")
-        top = browser.value("document.querySelector('.chart').closest('section').getBoundingClientRect().top + scrollY")
+        top = browser.value("document.querySelector('.charts').getBoundingClientRect().top + scrollY")
         self.keep(browser, "report-mark", most_px=780, from_px=top)
 
     def names(self):

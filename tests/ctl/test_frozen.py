@@ -53,7 +53,7 @@ def without_news(text, form):
         return "".join(",".join(cell for i, cell in enumerate(row) if i not in left_out) + "\n" for row in rows) if left_out else text
     for row in news:
         text = re.sub(rf'\s*"{row["json"]}": ?{{[^{{}}]*}},', "", text)
-    return re.sub(r"(?s)<h2>More figures</h2>.*?</table>\n</div>\n|More figures(:\n\n\|.*?\n\n|\n(\w+) .*?\n\n(?:\2 .*?\n\n)*)", "", text)
+    return re.sub(r"(?s)<h\d>More figures</h\d>.*?</table>\n</div>\n|More figures(:\n\n\|.*?\n\n|\n(\w+) .*?\n\n(?:\2 .*?\n\n)*)", "", text)
 
 
 class Frozen(cli.CliCase):

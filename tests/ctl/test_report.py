@@ -38,11 +38,11 @@ class Report(cli.CliCase):
         self.assertEqual(page, self.report(self.name).stdout)   # report RUN > page.html
         result = json.loads(self.ctl("results", self.name, "--store", self.store, "-o", "json").stdout)
         fastest = max(result["points"], key=lambda point: point["throughput"]["value"])
-        self.assertIn(f"with {fastest['throughput']['value']:#.4g}", page)
+        self.assertIn(f": {fastest['throughput']['value']:#.4g} samples/s", page)
 
     def test_definition_in_the_page_runs_again(self):
         page = self.report(self.name, "-o", "html").stdout
-        definition = html.unescape(re.search(r"<details><summary>Definition</summary>\n<pre>(.*?)</pre>", page, re.S)[1])
+        definition = html.unescape(re.search(r"<details class=\"source\"><summary>Definition</summary>\n<pre>(.*?)</pre>", page, re.S)[1])
         (self.folder / "again.json").write_text(definition.replace(self.then, str(self.folder)), encoding="utf-8")
         self.assertIn("benchctl run -f tiny.json --local", page)
         done = self.ctl("run", "-f", "again.json", "--store", self.store, "-o", "json")

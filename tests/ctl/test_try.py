@@ -211,7 +211,7 @@ class Try(cli.CliCase):
 
     def test_a_program_that_fails(self):
         said = self.try_it(self.make("echo one; echo two >&2; exit 3", log="torch-ddp"), code=1)
-        self.assertEqual(said, "sh (1 worker): worker/0: exit code 3: two\nworker/0, the last 2 lines:\n  1: one\n  2: two\n")
+        self.assertEqual(said, "sh (1 worker): worker/0: exit code 3: two\nthe last 2 lines:\n  1: one\n  2: two\n")
         done = self.ctl("try", self.make("x").replace("made", "none"), "--local", code=3)
         self.assertIn("No such file", done.stderr)
 

@@ -54,12 +54,13 @@ static void assert_says(const double *x, uint32_t n, double spread, int64_t repe
 {
     _cleanup_(fixture_done) struct fixture f;
     _cleanup_(layout_done) struct layout l;
-    _cleanup_(texts_done) struct texts lines = {0};
+    _cleanup_(buf_done) struct buf line = BUF_INIT;
     make(&f, x, n, spread, repeats);
     layout_init(&l, f.result);
-    prose_scaling_add(&lines, &l, all);
-    assert_int_equal(lines.list.len, 1);
-    assert_string_equal(lines.list.items[0], expected);
+    assert_int_equal(f.result->curves.list.len, 1);
+    prose_curve_say(&l, f.result->curves.list.items, all, &line);
+    line.data[line.len - 1] = '\0'; /* the end of the sentence */
+    assert_string_equal(buf_cstr(&line), expected);
 }
 
 TEST(what_is_said_of_a_curve)
@@ -106,7 +107,7 @@ TEST(the_peak_of_strong_scaling)
     static const double units[] = {17.5, 10, 7, 7};
     _cleanup_(fixture_done) struct fixture f;
     _cleanup_(layout_done) struct layout l;
-    _cleanup_(texts_done) struct texts lines = {0};
+    _cleanup_(buf_done) struct buf line = BUF_INIT;
     fixture_init(
         &f,
         "{points: [{pservers: 1, trainers: 1, batch_size: 64}, {pservers: 1, trainers: 2, "
@@ -120,38 +121,15 @@ TEST(the_peak_of_strong_scaling)
     }
     fixture_build(&f, RUN_SUCCEEDED);
     layout_init(&l, f.result);
-    prose_scaling_add(&lines, &l, true);
+    prose_curve_say(&l, f.result->curves.list.items, true, &line);
     assert_string_equal(
-        lines.list.items[0],
+        buf_cstr(&line),
         "8 trainers: 914.3 samples/s (95%: 912.0..916.6); a step of N trainers takes 161.1 ms / N "
         "+ 9.075 ms + 0.5574 ms log2 N + 4.889 ms N; most throughput with 6 trainers (95%: 5..6); "
         "biggest loss between 4 and 8 trainers: 50.0% of each one's throughput (95%: "
-        "49.9..50.1%)");
+        "49.9..50.1%).");
 }
 
-TEST(curves_beyond_the_first_are_counted)
-{
-    _cleanup_(fixture_done) struct fixture f;
-    fixture_init(&f, "{grid: {pservers: [1, 2, 3, 4, 5, 6], trainers: [1, 2, 4]}}",
-                 "  baseline: {kind: SingleNode}\n  repeats: {min: 1}\n", 64);
-    for (uint32_t p = 0; p < 19; p++) {
-        fixture_throughput(&f, p, 0, 100);
-    }
-    fixture_build(&f, RUN_SUCCEEDED);
-    _cleanup_(layout_done) struct layout l;
-    struct texts lines = {0};
-    layout_init(&l, f.result);
-    prose_scaling_add(&lines, &l, false);
-    assert_int_equal(lines.list.len, SCALING_LINES_MAX + 1);
-    assert_non_null(strstr(lines.list.items[0], "pservers 1, 4 trainers: "));
-    assert_string_equal(lines.list.items[SCALING_LINES_MAX],
-                        "2 more curves: benchctl results RUN --by curve");
-    prose_scaling_add(&lines, &l, true);
-    assert_int_equal(lines.list.len, SCALING_LINES_MAX + 1 + 6);
-    texts_done(&lines);
-}
-
-/* The legend says nothing without a law. */
 TEST(the_legend_is_that_of_the_table)
 {
     static const double x[] = {100, 190, 340};

@@ -126,7 +126,7 @@ static size_t count(const char *text, const char *what)
     return n;
 }
 
-/* Those of the box are not repeated in the notes, and no warning is lost. */
+/* The notes have each warning once; the first one stands at the top of the page, too. */
 TEST(a_warning_is_said_once)
 {
     size_t n = 0;
@@ -137,10 +137,10 @@ TEST(a_warning_is_said_once)
         const char *page = page_of(&f, &out);
         vec_each (const struct warning, w, &f.result->warnings) {
             html_escape(w->message, &want);
-            assert_int_equal(count(page, buf_cstr(&want)), 1);
+            assert_int_equal(count(page, buf_cstr(&want)), 1 + (w == f.result->warnings.items));
             buf_clear(&want);
             n++;
         }
     }
-    assert_true(n > NOTES_IN_BOX);
+    assert_true(n > REPORT_RUNS / 2);
 }

@@ -327,11 +327,11 @@ static void put_noise(struct attempt_row *row, const struct look *look, const ch
 
 TEST(a_machine_that_was_not_itself)
 {
-#define ONE "; it counts" MORE
-#define TWO "; they count" MORE
+#define ONE(what) "1 noisy trial counts in the figures, " what MORE
+#define TWO(what) "2 noisy trials count in the figures, the worst is " what MORE
 #define MORE                                                                                       \
-    " in the figures: run again when nothing else uses the machine (benchctl describe shows the "  \
-    "noise of each trial)"
+    "; run again when nothing else uses the machine (benchctl describe shows the noise of each "   \
+    "trial)"
     /* clang-format off */
     static const struct {
         const char *name;
@@ -345,24 +345,22 @@ TEST(a_machine_that_was_not_itself)
          NULL},
         {"a clock that was slow before", {{3, 2, 0.88, 1, 1, 1, 0}, {1, 0, 1, 1, 1, 1, 0}}, 3,
          false, false,
-         "trial 2 of point 3: clock 12% below the run's median in the probe before it" ONE},
+         ONE("trial 2 of point 3: clock 12% below the run's median in the probe before it")},
         {"a clock that was fast after, and another trial",
          {{3, 2, 1, 1.2, 1, 1, 0}, {1, 0, 1, 0.93, 1, 1, 0}}, 3, false, false,
-         "trial 2 of point 3: clock 20% above the run's median in the probe after it; also noisy: "
-         "trial 0 of point 1" TWO},
+         TWO("trial 2 of point 3: clock 20% above the run's median in the probe after it")},
         {"memory", {{0, 1, 1, 1, 1, 0.5, 0}, {1, 0, 1, 1, 1, 1, 0}}, 3, false, false,
-         "trial 1 of point 0: memory copies 50% below the run's median in the probe after it" ONE},
+         ONE("trial 1 of point 0: memory copies 50% below the run's median in the probe after it")},
         {"no copy at all", {{0, 1, 1, 1, 0, 1, 0}, {1, 0, 1, 1, 1, 1, 0}}, 3, false, false,
-         "trial 1 of point 0: the machine was too busy for one copy in the probe before it" ONE},
+         ONE("trial 1 of point 0: the machine was too busy for one copy in the probe before it")},
         {"steal",
          {{0, 1, 1, 1, 1, 1, 0.07}, {1, 0, 1, 1, 1, 1, 0.03}}, 3, false, false,
-         "trial 1 of point 0: the hypervisor took 7% of the time in which its CPUs had work; "
-         "also noisy: trial 0 of point 1" TWO},
+         TWO("trial 1 of point 0: the hypervisor took 7% of the time in which its CPUs had work")},
         {"a slow node is no noise", {{0, 1, 1, 1, 1, 1, 0}, {1, 0, 1, 1, 1, 1, 0}}, 3, true, false,
          NULL},
         {"nor is a launcher beside a trainer, but a trial beside others of the launcher",
          {{3, 1, 0.4, 0.5, 0.5, 0.5, 0, true}, {1, 0, 1, 1, 1, 1, 0}}, 3, false, true,
-         "trial 1 of point 3: clock 20% below the run's median in the probe before it" ONE},
+         ONE("trial 1 of point 3: clock 20% below the run's median in the probe before it")},
     };
     /* clang-format on */
     for (size_t i = 0; i < N_ROWS(rows); i++) {
@@ -401,11 +399,11 @@ TEST(noise_on_nodes_in_turn)
         }
     }
     check(fixture_build(&f, RUN_SUCCEEDED), WARNING_NOISY_TRIAL,
-          "trial 2 of point 3: clock 12% below the run's median in the probe before it" ONE);
+          ONE("trial 2 of point 3: clock 12% below the run's median in the probe before it"));
 }
 
-/* All trials of all points are noisy: so many are named. */
-TEST(noisy_trials_are_named)
+/* All trials of all points are noisy: they are counted, in one line. */
+TEST(noisy_trials_are_counted)
 {
     _cleanup_(fixture_done) struct fixture f;
     fixture_init(&f, GRID, POINT_BASELINE "  repeats: {min: 3}\n", 16);
@@ -415,12 +413,9 @@ TEST(noisy_trials_are_named)
             put_noise(fixture_throughput(&f, p, t, 128), &look, "a");
         }
     }
-    check(
-        fixture_build(&f, RUN_SUCCEEDED), WARNING_NOISY_TRIAL,
-        "trial 0 of point 0: the hypervisor took 20% of the time in which its CPUs had work; also "
-        "noisy: trial 1 of point 0, trial 2 of point 0, trial 0 of point 1, trial 1 of point 1, "
-        "trial 2 of point 1, trial 0 of point 2, trial 1 of point 2, trial 2 of point 2 and 3 "
-        "more" TWO);
+    check(fixture_build(&f, RUN_SUCCEEDED), WARNING_NOISY_TRIAL,
+          "12 noisy trials count in the figures, the worst is trial 0 of point 0: the hypervisor "
+          "took 20% of the time in which its CPUs had work" MORE);
 }
 
 /* An attempt that was repeated counts nowhere, and is named. */
