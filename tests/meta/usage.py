@@ -54,7 +54,7 @@ class Programs:
         self.verbs["benchd"][""] = self.read(self.run("benchd", "--help")[1])
         self.scripts = {"help", "version"}
         for path in csource.files(root, _SCRIPTS, ("", ".py", ".c")):
-            self.scripts |= set(_SCRIPT_OPTION.findall(csource.read(root, path)))
+            self.scripts |= set() if path.endswith(".zst") else set(_SCRIPT_OPTION.findall(csource.read(root, path)))
 
     def run(self, name, *words):
         done = subprocess.run([self.paths[name], *words], capture_output=True, text=True, check=False)
