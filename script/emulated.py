@@ -19,6 +19,7 @@ REASONS = {
     "fuzz/tree": SPEED,
     "fuzz/writers": SPEED,
     "host/cpu_wait": "it compares the CPU time of threads, of which the emulator takes a part",
+    "host/probe": "it limits the CPU time of a multiply-add, which the emulator computes in software",
     "run/driver": STARTS,
     "run/foreign_cpu": STARTS,
     "run/parent_death": STARTS,
