@@ -10,7 +10,7 @@ import tempfile
 
 import linked
 
-LICENSE = pathlib.Path(__file__).resolve().parent.parent / "LICENSE"
+OWN = [pathlib.Path(__file__).resolve().parent.parent / name for name in ("LICENSE", "NOTICE")]
 
 
 def entries(folder):
@@ -49,14 +49,13 @@ def add_programs(folder, programs):
     """{name in bin: program} with their libraries in lib. Returns the Debian packages of these."""
     (folder / "bin").mkdir()
     (folder / "lib").mkdir()
-    bundled = linked.bundled(programs.values())
-    for path in bundled:
+    for path in linked.bundled(programs.values()):
         shutil.copy(path, folder / "lib" / pathlib.Path(path).name)
     for name, program in programs.items():
         shutil.copy(program, folder / "bin" / name)
         # RPATH, not RUNPATH: it also holds for the libraries of the libraries.
         subprocess.run(["patchelf", "--force-rpath", "--set-rpath", "$ORIGIN/../lib", folder / "bin" / name], check=True)
-    return sorted({linked.package_of(path) for path in bundled})
+    return linked.packages(programs.values(), bundled_only=True)
 
 
 def make_plugin(root, out, epoch):
@@ -65,7 +64,8 @@ def make_plugin(root, out, epoch):
         folder = pathlib.Path(name)
         licenses(add_programs(folder, {"kubectl-bench": root / "usr/bin/benchctl"}), folder / "licenses")
         shutil.copytree(root / "usr/share/benchd/benchmarks", folder / "share/benchd/benchmarks")
-        shutil.copy(LICENSE, folder / "LICENSE")
+        for path in OWN:
+            shutil.copy(path, folder)
         return write(out, folder, epoch)
 
 

@@ -10,7 +10,7 @@ import subprocess
 SYSROOT = os.environ.get("BENCHD_SYSROOT", "")
 MACHINE = "aarch64" if SYSROOT else platform.machine()
 ARCH = {"x86_64": "amd64", "aarch64": "arm64"}[MACHINE]
-
+GLIBC = (2, 34)   # the newest whose symbols a wheel and an archive may need: RHEL 9, Ubuntu 22.04, Debian 12
 # The C library. It belongs to the loader of the machine, so an archive has none of it, and a program needs one at least as new.
 C_LIBRARY = re.compile(r"/(ld-linux[^/]*|lib(c|m|dl|rt|pthread|resolv|util|anl|nsl))\.so[.\d]*$")
 
@@ -52,9 +52,9 @@ def bundled(programs):
 
 
 def glibc(paths):
-    """The oldest release of glibc, as (2, 36), with every symbol that these programs and libraries take from it."""
+    """The oldest release of glibc, as (2, 34), with every symbol that these programs and libraries take from it."""
     done = subprocess.run(["readelf", "--version-info", "--wide", *paths], capture_output=True, text=True, check=True)
-    return max(tuple(map(int, found.split(".")[:2])) for found in re.findall(r"Name: GLIBC_([\d.]+) ", done.stdout))
+    return max((tuple(map(int, found.split(".")[:2])) for found in re.findall(r"Name: GLIBC_([\d.]+) ", done.stdout)), default=(0, 0))
 
 
 def dpkg_query(*words):
@@ -75,7 +75,7 @@ def package_of(path):
 @functools.cache
 def package_facts(name):
     """{field: value} of an installed package."""
-    fields = ["Package", "Version", "Architecture", "source:Package", "source:Version", "Homepage"]
+    fields = ["Package", "Version", "Architecture", "source:Package", "source:Version", "Homepage", "Maintainer"]
     words = ["-W", "-f", "\n".join(f"${{{field}}}" for field in fields) + "\n--\n", name]
     done = subprocess.run(dpkg_query(*words), capture_output=True, text=True, check=False)
     if done.returncode != 0:   # a package for all architectures, of this machine
@@ -83,5 +83,15 @@ def package_facts(name):
     return dict(zip(fields, done.stdout.split("--\n")[0].split("\n")))
 
 
-def packages_of(program):
-    return sorted({package_of(path) for path in libraries(program)})
+@functools.cache
+def licenses_of(name):
+    """The licences that the copyright of an installed package names, in Debian's words; none where it is plain text."""
+    text = pathlib.Path(f"/usr/share/doc/{name}/copyright").read_text(encoding="utf-8")
+    return sorted(set(re.findall(r"(?m)^License: *(\S.*?) *$", text)))
+
+
+def packages(programs, bundled_only=False):
+    """The Debian packages of the libraries of these programs, also of those inside: OpenBLAS, by the text of its configuration."""
+    paths = bundled(programs) if bundled_only else [path for program in programs for path in libraries(program)]
+    has_openblas = any(re.search(rb"OpenBLAS \d", pathlib.Path(program).read_bytes()) for program in programs)
+    return sorted({package_of(path) for path in paths} | ({"libopenblas-pthread-dev"} if has_openblas else set()))

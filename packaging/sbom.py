@@ -10,6 +10,7 @@ import uuid
 import linked
 import mkimage
 
+OWN = {"name": "benchd maintainers"}
 OWN_LICENSE = [{"license": {"id": "Apache-2.0"}}]
 
 
@@ -27,11 +28,13 @@ def library(name, inside=""):
     """A Debian package; `inside` is the file that contains a copy of it."""
     facts = linked.package_facts(name)
     url = package_url(facts)
-    return {"type": "library", "bom-ref": f"{inside}#{url}" if inside else url, "name": name, "version": facts["Version"], "purl": url}
+    said = linked.licenses_of(name) or [f"see /usr/share/doc/{name}/copyright"]
+    return {"type": "library", "bom-ref": f"{inside}#{url}" if inside else url, "name": name, "version": facts["Version"], "purl": url,
+            "supplier": {"name": facts["Maintainer"]}, "licenses": [{"license": {"name": license}} for license in said]}
 
 
 def file_component(path, kind, contained=()):
-    component = {"type": kind, "bom-ref": path.name, "name": path.name, "version": mkimage.VERSION, "licenses": OWN_LICENSE,
+    component = {"type": kind, "bom-ref": path.name, "name": path.name, "version": mkimage.VERSION, "supplier": OWN, "licenses": OWN_LICENSE,
                  "hashes": [{"alg": "SHA-256", "content": hashlib.sha256(path.read_bytes()).hexdigest()}]}
     if contained:
         component["components"] = [library(name, path.name) for name in contained]
@@ -40,7 +43,7 @@ def file_component(path, kind, contained=()):
 
 def image_component(path, name, programs):
     inside = [programs[program.rpartition("/")[2]] for program in mkimage.PROGRAMS[name]]
-    contained = {package for program in inside for package in linked.packages_of(program)}
+    contained = set(linked.packages(inside))
     contained |= {"ca-certificates" for program in inside if mkimage.authorities(program)}
     component = file_component(path, "container", sorted(contained))
     component["properties"] = [{"name": "oci:manifest:digest", "value": mkimage.manifest_digest(path)},
@@ -50,9 +53,9 @@ def image_component(path, name, programs):
 
 def document(debs, archives, images, programs, epoch):
     """As text. debs, images: {name: path}; archives: {path: names of the programs in it}; programs: {name: path of the program}."""
-    needed = {name: linked.packages_of(programs[name]) for name in debs if name in programs}
+    needed = {name: linked.packages([programs[name]]) for name in debs if name in programs}
     components = [file_component(path, "application") for path in debs.values()]
-    components += [file_component(path, "application", sorted({linked.package_of(file) for file in linked.bundled([programs[name] for name in names])}))
+    components += [file_component(path, "application", linked.packages([programs[name] for name in names], bundled_only=True))
                    for path, names in archives.items()]
     components += [image_component(path, name, programs) for name, path in images.items()]
     components += [library(name) for name in sorted(set().union(*needed.values()))]
@@ -61,7 +64,10 @@ def document(debs, archives, images, programs, epoch):
         "metadata": {
             "timestamp": datetime.datetime.fromtimestamp(epoch, datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
             "component": {"type": "application", "bom-ref": "benchd", "name": "benchd", "version": mkimage.VERSION,
-                          "licenses": OWN_LICENSE},
+                          "supplier": OWN, "licenses": OWN_LICENSE},
+            "tools": {"components": [{"type": "application", "name": "packaging/sbom.py", "version": mkimage.VERSION}]},
+            "authors": [OWN],
+            "properties": [{"name": "benchd:source", "value": mkimage.source()}],
         },
         "components": components,
         "dependencies": [{"ref": debs[name].name, "dependsOn": [package_url(linked.package_facts(package)) for package in packages]}

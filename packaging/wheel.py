@@ -19,6 +19,15 @@ Metadata-Version: 2.4
 Name: benchd
 Version: {version}
 Summary: Measure how distributed training scales
+Author: benchd maintainers
+Keywords: benchmark,distributed training,kubernetes
+Classifier: Environment :: Console
+Classifier: Intended Audience :: Science/Research
+Classifier: Operating System :: POSIX :: Linux
+Classifier: Programming Language :: C
+Classifier: Programming Language :: Python :: 3
+Classifier: Topic :: System :: Benchmark
+Description-Content-Type: text/plain; charset=UTF-8
 Requires-Python: >=3.8
 Provides-Extra: pandas
 Requires-Dist: pandas; extra == 'pandas'
@@ -37,7 +46,7 @@ Tag: {tag}
 
 
 def platform_tag(folder):
-    """manylinux_2_36_x86_64: by the C library that the files of bin and lib need (PEP 600)."""
+    """manylinux_2_34_x86_64: by the C library that the files of bin and lib need (PEP 600)."""
     major, minor = linked.glibc([path for inside in ("bin", "lib") for path in (folder / inside).iterdir()])
     return f"manylinux_{major}_{minor}_{linked.MACHINE}"
 
@@ -71,7 +80,8 @@ def make(root, out, version, epoch):
         for inside in ("benchmarks", "bench"):
             shutil.copytree(root / "usr/share/benchd" / inside, package / "share/benchd" / inside)
         archive.licenses(packages, info / "licenses")
-        shutil.copy(archive.LICENSE, info / "licenses" / "LICENSE")
+        for path in archive.OWN:
+            shutil.copy(path, info / "licenses")
         listed = "".join(f"License-File: {path.name}\n" for path in sorted((info / "licenses").iterdir()))
         tag = f"py3-none-{platform_tag(package)}"
         (info / "METADATA").write_text(METADATA.format(version=version, licenses=listed), encoding="utf-8")

@@ -83,7 +83,9 @@ static const char *scope_of(const struct try_trial *one, const struct try_trial 
     const double times = several->n / (double)one->n;
     struct pair p = {log_parser_reading(one->first->parser),
                      log_parser_reading(several->first->parser), 0};
-    p.error = fmax(ERRORS * hypot(p.one->step_error, p.several->step_error), SAME_STEP);
+    const double variance =
+        p.one->step_error * p.one->step_error + p.several->step_error * p.several->step_error;
+    p.error = fmax(ERRORS * sqrt(variance), SAME_STEP);
     if (!try_states_rate(several->first)) { /* faster steps may have fewer samples of each */
         const double faster = log(p.several->rate / p.one->rate / LOG_PACE_TOLERANCE);
         return !is_only ? "" : faster > p.error ? NULL : "Each";

@@ -282,6 +282,12 @@ struct scaling_range scaling_part(const struct scaling_law *law, enum scaling_te
     return range_of(law, part);
 }
 
+/* The deviation of a product of two factors, in logarithms. hypot would need glibc 2.35. */
+static double deviation_of_both(double a, double b)
+{
+    return sqrt(a * a + b * b);
+}
+
 enum scaling_state scaling_predict(const struct scaling_law *law, double n, double batch,
                                    struct scaling_range *ret)
 {
@@ -291,8 +297,8 @@ enum scaling_state scaling_predict(const struct scaling_law *law, double n, doub
     }
     basis_of(law, n, batch, h);
     const struct scaling_range t = range_of(law, h);
-    const double less = hypot(log(t.high / t.value), law->size_deviation);
-    const double more = hypot(log(t.value / t.low), law->size_deviation);
+    const double less = deviation_of_both(log(t.high / t.value), law->size_deviation);
+    const double more = deviation_of_both(log(t.value / t.low), law->size_deviation);
     *ret = (struct scaling_range){batch / t.value, batch / t.value * exp(-less),
                                   batch / t.value * exp(more)};
     const bool is_unsure = ret->high > SCALING_MAX_RANGE * ret->low;

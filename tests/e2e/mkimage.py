@@ -134,10 +134,13 @@ def manifest_digest(path):
         return json.load(tar.extractfile("index.json"))["manifests"][0]["digest"]
 
 
+def source():
+    return subprocess.run([ROOT / "script" / "source-id"], capture_output=True, text=True, check=True).stdout.strip()
+
+
 def labels(name):
     """What the image says about itself. The libraries have licences of their own, which sbom.cdx.json of a release lists."""
-    source = subprocess.run([ROOT / "script" / "source-id"], capture_output=True, text=True, check=True).stdout.strip()
-    about = {"title": name, "version": VERSION, "revision": source, "licenses": "Apache-2.0", "description": ABOUT[name]}
+    about = {"title": name, "version": VERSION, "revision": source(), "licenses": "Apache-2.0", "description": ABOUT[name]}
     return {f"org.opencontainers.image.{key}": value for key, value in about.items()}
 
 

@@ -6,7 +6,9 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 
+import hardened
 import mkimage
 import pinned
 import tap
@@ -29,11 +31,20 @@ def digest(path):
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def check_sums(t, out):
+def check_sums(t, out, public):
     lines = [line.split("  ") for line in (out / "SHA256SUMS").read_text().splitlines()]
-    t.equal({path.name for path in out.iterdir()} - {"SHA256SUMS"}, {name for _, name in lines}, "SHA256SUMS has every file")
+    t.equal({path.name for path in out.iterdir()} - {"SHA256SUMS", "SHA256SUMS.sig"}, {name for _, name in lines}, "SHA256SUMS has every file")
     wrong = [name for expected, name in lines if digest(out / name) != expected]
     t.equal([], wrong, "and its digest")
+
+    def verified(text):
+        with tempfile.NamedTemporaryFile() as file:   # openssl asks how large it is
+            file.write(text)
+            file.flush()
+            return subprocess.run(["openssl", "pkeyutl", "-verify", "-pubin", "-inkey", public, "-rawin", "-sigfile", out / "SHA256SUMS.sig",
+                                   "-in", file.name], capture_output=True, check=False).returncode == 0
+    sums = (out / "SHA256SUMS").read_bytes()
+    t.equal((True, False), (verified(sums), verified(sums.replace(b"0", b"1", 1))), "its signature is of the key, and of these checksums only")
 
 
 def check_manifest(t, out, path):
@@ -43,6 +54,14 @@ def check_manifest(t, out, path):
     t.equal(("bench", f"v{mkimage.VERSION}"), (manifest["metadata"]["name"], manifest["spec"]["version"]), "bench.yaml: which plugin it is")
     t.equal([(f"{URL}/{path.name}", digest(path))], [(platform["uri"], platform["sha256"]) for platform in manifest["spec"]["platforms"]],
             "bench.yaml: where the archive is, and its digest")
+
+
+def check_files(t, folder):
+    """Of a package, the plugin or the wheel: each program is hardened, and no file needs a newer glibc than all of them may."""
+    files = [path for path in folder.rglob("*") if path.is_file() and path.read_bytes()[:4] == b"\x7fELF"]
+    t.equal({}, {path.name: version for path in files if (version := linked.glibc([path])) > linked.GLIBC}, "no symbol of a newer glibc")
+    lacking = {path.name: hardened.missing(path) for path in files if path.parent.name == "bin"}
+    t.equal({name: [] for name in lacking or ["none"]}, lacking, "its programs are hardened")
 
 
 def check_archive(t, files):
@@ -81,6 +100,7 @@ def check_plugin(t, out, root):
     t.equal(0, run("kubectl", "bench", "plan", "vgg16-pserver-sweep").returncode, "it finds its definitions")
     store = home / "store" / "bench" / f"v{mkimage.VERSION}"
     check_archive(t, [str(file.relative_to(store)) for file in store.rglob("*")])
+    check_files(t, store)
     done = run("kubectl", "krew", "uninstall", "bench")
     t.equal((0, []), (done.returncode, [str(file) for file in home.rglob("*bench*")]), "kubectl krew uninstall leaves nothing")
     shutil.rmtree(place)
@@ -105,13 +125,15 @@ def check_sbom(t, out):
     found, pointed = references(document)
     t.equal(len(found), len(set(found)), "sbom.cdx.json: each thing once")
     t.equal(set(), pointed - set(found), "each reference leads to one of them")
+    parts = [part for component in document["components"] for part in (component, *component.get("components", []))]
+    t.equal([], [part["name"] for part in parts if not part.get("supplier", {}).get("name") or not part.get("licenses")], "each has a supplier and licences")
     hashes = {component["name"]: component["hashes"][0]["content"] for component in document["components"] if "hashes" in component}
     packed = {path.name for path in out.iterdir() if path.name.endswith((".deb", ".tar", ".tar.gz", ".whl"))}
     t.equal({name: digest(out / name) for name in packed}, hashes, "the digests of packages, archive, wheel and images")
     for component in document["components"]:
         if component["type"] == "container":
             listed = {part["name"] for part in component["components"]}
-            needed = {"libopenblas0-pthread"} if "benchworker" in component["name"] else {"libmicrohttpd12", "ca-certificates"}
+            needed = {"libopenblas-pthread-dev"} if "benchworker" in component["name"] else {"libmicrohttpd12", "ca-certificates"}
             t.ok({"libc6", *needed} <= listed, f"{component['name']}: the packages of its files", listed)
             said = {row["name"]: row["value"] for row in component["properties"]}["oci:manifest:digest"]
             t.equal(mkimage.manifest_digest(out / component["name"]), said, f"{component['name']}: the digest of its manifest")

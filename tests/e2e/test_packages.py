@@ -17,6 +17,7 @@ import tarfile
 import tempfile
 
 import bare_root
+import hardened
 import mkimage
 import own_scripts
 import release_checks
@@ -68,7 +69,9 @@ def check_no_path(t, paths, folder):
 
 def check_release(t, folder, pinned):
     """The release of this tree, {name: path}."""
-    built = build(t, "from the work tree", pinned, tap.ROOT / "script/release", "--url", release_checks.URL, folder / "release")
+    run("openssl", "genpkey", "-algorithm", "ed25519", "-out", folder / "key.pem")
+    run("openssl", "pkey", "-in", folder / "key.pem", "-pubout", "-out", folder / "public.pem")
+    built = build(t, "from the work tree", pinned, tap.ROOT / "script/release", "--url", release_checks.URL, "--key", folder / "key.pem", folder / "release")
     t.equal(NAMES, sorted(name.split("_")[0] for name in built if name.endswith(".deb")), "the packages")
     return built
 
@@ -151,6 +154,8 @@ def check_all(t, root):
     done = root.run("sh", "-c", "apt-get install -y ./*.deb", cwd="/debs")
     t.ok(done.returncode == 0, "apt-get install of the others", done.stdout + done.stderr)
     t.match(rf"^benchd {re.escape(mkimage.VERSION)}\n", root.run("benchd", "--version").stdout, "benchd --version")
+    for program in ("benchctl", "benchd", "benchworker"):
+        t.equal([], hardened.missing(root.path / "usr/bin" / program), f"{program} is hardened")
     done = root.run("benchctl", "run", "vgg16-single-node", "--local", "--systems", "benchworker", "--set", "batch_size=2", "--steps", "2",
                     "--repeats", "1")
     t.ok(done.returncode == 0, "benchctl run vgg16-single-node --local", done.stdout + done.stderr)
@@ -185,7 +190,7 @@ def main():
             check_arm64(t, folder, pinned)
         check_lintian(t, debs.values())
         out = pathlib.Path(name) / "release"
-        release_checks.check_sums(t, out)
+        release_checks.check_sums(t, out, folder / "public.pem")
         release_checks.check_sbom(t, out)
         release_checks.check_schema(t, out)
         available = [*dependencies(debs), "python3-venv"]

@@ -1,13 +1,15 @@
-"""What test_packages.py asks of the wheel: pip installs it in a bare Debian with Python, without a network and without any library of
-its programs. They run there, and the module reads what they stored."""
+"""What test_packages.py asks of the wheel: pip installs it in bare Debians 12 and 13 with Python, without a network and without any library
+of its programs. They run there, and the module reads what they stored."""
 import csv
 import io
 import json
 import os
 import pathlib
 import shutil
+import subprocess
 import sys
 import tempfile
+import unittest.mock
 import zipfile
 
 import bare_root
@@ -19,6 +21,7 @@ sys.path.insert(0, str(tap.ROOT / "packaging"))
 import release
 import wheel
 
+NEWER = "trixie"   # Debian 13
 PINS = pathlib.Path(__file__).with_name("wheel-requirements.txt")
 COMMANDS = (
     ("benchctl", "version", rf"^benchctl {mkimage.VERSION}\n"),
@@ -90,6 +93,41 @@ def check_tag(t, run, path):
     t.equal(path.stem.rpartition("-")[2], found.get("overall_tag"), "auditwheel finds that its tag holds, and no older one")
 
 
+def check_programs(t, run, path, where):
+    """pip installs it there, and its programs run."""
+    done = run("pip", "install", "--no-index", f"/wheels/{path.name}")
+    t.ok(done.returncode == 0, f"{where}: pip install ./benchd-*.whl", done.stdout + done.stderr)
+    for command, word, expected in COMMANDS:
+        done = run(command, word)
+        t.match(expected, done.stdout, f"{command} {word}")
+        t.equal("", done.stderr, "without a word on stderr")
+    t.equal(f"{mkimage.VERSION}\n", run("python", "-c", "import benchd; print(benchd.__version__)").stdout, "benchd.__version__")
+    done = run("benchctl", "run", "vgg16-single-node", "--local", "--systems", "benchworker", "--set", "batch_size=2", "--steps", "2", "--repeats", "3")
+    t.ok(done.returncode == 0, f"{where}: benchctl run vgg16-single-node --local", done.stdout + done.stderr)
+
+
+def make_newer(root, packages):
+    sources = [line.replace(bare_root.SUITE, NEWER) for line in bare_root.apt_sources()]
+    with unittest.mock.patch.multiple(bare_root, SUITE=NEWER, apt_sources=lambda: sources):
+        bare_root.make_installed(root, packages)
+
+
+def check_newer(t, path):
+    """In a bare Debian 13, with the Python of that."""
+    below = bare_root.kept(NEWER, "", ["python3-venv"], make_newer)
+    with tempfile.TemporaryDirectory() as name:
+        root = pathlib.Path(name) / "root"
+        for folder in (root, root.with_suffix(".work"), root.with_suffix(".upper") / "wheels"):
+            folder.mkdir(parents=True)
+        shutil.copy(path, root.with_suffix(".upper") / "wheels")
+
+        def run(*words):
+            inside = bare_root.inside(root, words, {**bare_root.INSTALL_ENV, "PATH": "/opt/venv/bin:/usr/bin:/bin"}, below=below)
+            return subprocess.run(inside, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
+        t.equal(0, run("python3", "-m", "venv", "/opt/venv").returncode, "Debian 13: a Python with pip")
+        check_programs(t, run, path, "Debian 13")
+
+
 def check(t, out, root, epoch, is_long):
     path = next(iter(out.glob("benchd-*.whl")), None)
     if not t.ok(path, "a release has a wheel"):
@@ -97,6 +135,8 @@ def check(t, out, root, epoch, is_long):
     check_bytes(t, out, path, epoch)
     with zipfile.ZipFile(path) as packed:
         names = packed.namelist()
+        packed.extractall(root.path / "unpacked")
+    release_checks.check_files(t, root.path / "unpacked")
     info = f"benchd-{mkimage.VERSION}.dist-info/"
     release_checks.check_archive(t, [name.removeprefix("benchd/").removeprefix(info) for name in names])
     shutil.copytree(bare_root.kept("wheels", "", [PINS.read_text()], download), root.path / "wheels")
@@ -109,16 +149,10 @@ def check(t, out, root, epoch, is_long):
 
     def run(*words):
         return root.run("env", "PATH=/opt/venv/bin:/usr/bin:/bin", *words)
-    done = run("pip", "install", "--no-index", f"/wheels/{path.name}")
-    t.ok(done.returncode == 0, "pip install ./benchd-*.whl", done.stdout + done.stderr)
-    for command, word, expected in COMMANDS:
-        done = run(command, word)
-        t.match(expected, done.stdout, f"{command} {word}")
-        t.equal("", done.stderr, "without a word on stderr")
-    done = run("benchctl", "run", "vgg16-single-node", "--local", "--systems", "benchworker", "--set", "batch_size=2", "--steps", "2", "--repeats", "3")
-    t.ok(done.returncode == 0, "benchctl run vgg16-single-node --local", done.stdout + done.stderr)
+    check_programs(t, run, path, "Debian 12")
     check_load(t, run)
     if is_long:
         check_tag(t, run, path)
     run("pip", "uninstall", "-y", "benchd")
     t.equal([], sorted(name for name in root.files() - before if "bench" in name and "venv/lib" in name), "pip uninstall leaves nothing")
+    check_newer(t, path)

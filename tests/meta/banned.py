@@ -27,6 +27,7 @@ CALLS = {
     "another locale": (
         r"\bsetlocale\s*\(", "numbers and words must not change with the user's locale",
         {"ctl/cli/cli.c": "LC_CTYPE alone, for what the terminal can show"}),
+    "a newer glibc": (r"\b(hypotf?|pidfd_(open|getfd)|arc4random\w*|closefrom)\s*\(", "the wheel runs with glibc 2.34", {"tests/*": "run where they are built"}),
     "stack by size": (r"\b(alloca|__builtin_alloca)\s*\(", "use xmalloc and _cleanup_", {}),
     "a shell": (r"\b(system|popen)\s*\(", "fork and exec the program itself", {}),
     "leaving below main": (

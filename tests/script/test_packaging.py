@@ -112,9 +112,10 @@ class Libraries(unittest.TestCase):
 
 class Scripts(Folder):
     def test_wrong_words(self):
-        for name, words in (("package", ["--nonsense"]), ("package", ["a", "b"]), ("release", ["--url"]), ("release", ["--nonsense"])):
-            self.assertIn("--help" if "--url" not in words else "needs a URL", self.script(name, *words, code=2).stderr)
-        self.assertIn("script/release [--url URL] [DIR]", self.script("release", "--help").stdout)
+        for name, words in (("package", ["--nonsense"]), ("package", ["a", "b"]), ("release", ["--url"]), ("release", ["--key", "/nowhere"]),
+                            ("release", ["--nonsense"])):
+            self.assertRegex(self.script(name, *words, code=2).stderr, "--help|--url needs a URL|--key needs a file")
+        self.assertIn("script/release [--url URL] [--key FILE] [DIR]", self.script("release", "--help").stdout)
         self.assertIn("script/package [DIR]", self.script("package", "--help").stdout)
 
     def test_a_wrong_url(self):

@@ -2,7 +2,7 @@
 #include "run/processes/process.h"
 
 #include <poll.h>
-#include <sys/pidfd.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -378,7 +378,7 @@ void process_end(struct process *p)
 /* Waits until the child has ended or the deadline has passed. False: this kernel has no pidfds. */
 static bool wait_for_end(pid_t pid, int64_t deadline_ns)
 {
-    int fd = pidfd_open(pid, 0);
+    int fd = (int)syscall(SYS_pidfd_open, pid, 0); /* glibc has a function for it only since 2.36 */
     if (fd < 0) {
         return false;
     }

@@ -19,6 +19,14 @@ LAST = ("trial", "attempt", "outcome", "throughput", "unit", "error", "rehearsal
 ACCURACIES = ("time_to_accuracy_s", "best_accuracy", "best_loss", "accuracy_after_time")
 
 
+def __getattr__(name):
+    """benchd.__version__."""
+    if name != "__version__":
+        raise AttributeError(f"module 'benchd' has no attribute {name!r}")
+    from importlib import metadata
+    return metadata.version("benchd")
+
+
 def program(name):
     """The path of a program of this package: benchctl or benchworker."""
     return os.path.join(os.path.dirname(os.path.abspath(__file__)), "bin", name)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Programs that nobody here wrote read the tree. What they complain of is in accepted.txt with a reason, or it fails; so does a line there
-that accepts nothing. Their versions are in tests/e2e/judges-requirements.txt."""
+that accepts nothing. Their versions are in tests/e2e/linters-requirements.txt."""
 import fnmatch
 import pathlib
 import re
@@ -20,7 +20,7 @@ def files(pattern):
     return found.stdout.split()
 
 
-def judges(folder):
+def linters(folder):
     """{name: (the words that start it, what a complaint looks like: file and kind)}"""
     def program(name, *words):   # a script in Python names the interpreter where pip has put it, and the folder has moved since
         is_script = (folder / name).read_bytes().startswith(b"#!")
@@ -35,7 +35,7 @@ def judges(folder):
 
 
 def complaints(words, form):
-    """{(file, kind)}. A judge that could not run is one, too."""
+    """{(file, kind)}. A linter that could not run is one, too."""
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
     found = {(file.removeprefix(f"{ROOT}/"), kind) for file, kind in form.findall(done.stdout + done.stderr)}
     return found if found or done.returncode == 0 else {(" ".join(words)[:200], done.stderr[-300:])}
@@ -44,13 +44,13 @@ def complaints(words, form):
 def main():
     if not (ROOT / ".git").exists():
         return 77   # git says which files there are
-    folder = pinned.python("judges", with_theirs=True).parent
+    folder = pinned.python("linters", with_theirs=True).parent
     rows = [line.split(None, 3)[:3] for line in (pathlib.Path(__file__).with_name("accepted.txt")).read_text().splitlines() if line and line[0] != "#"]
     failed, used = [], set()
-    for judge, (words, form) in judges(folder).items():
+    for linter, (words, form) in linters(folder).items():
         for file, kind in sorted(complaints(words, form)):
-            accepting = {tuple(row) for row in rows if row[0] == judge and fnmatch.fnmatch(file, row[1]) and fnmatch.fnmatch(kind, row[2])}
-            failed += [] if accepting else [f"{judge}: {file}: {kind}"]
+            accepting = {tuple(row) for row in rows if row[0] == linter and fnmatch.fnmatch(file, row[1]) and fnmatch.fnmatch(kind, row[2])}
+            failed += [] if accepting else [f"{linter}: {file}: {kind}"]
             used |= accepting
     failed += [f"accepted.txt: {' '.join(row)} accepts nothing" for row in rows if tuple(row) not in used]
     print("\n".join(failed))
