@@ -75,6 +75,9 @@ bool cluster_is_service(const char *address);
 int cluster_reach_benchd(struct cluster *c, bool *ret_is_dead, struct err *err);
 /* The same; prints the error and what to do. */
 enum exit_code cluster_find_benchd(struct cluster *c);
+/* Prints a note if the nodes together have less than the largest point requests. A cluster may
+ * grow, so it is no error; without the right to list nodes nothing is known. In cluster_room.c. */
+void cluster_note_room(struct cluster *c, const struct run_def *def);
 /* True only if the API server says so. For a note after a command that does not need benchd. */
 bool cluster_benchd_is_dead(struct cluster *c, struct err *why);
 /* "/api/v1/runs" + rest, as a request for *ret_client. After cluster_find_benchd. */

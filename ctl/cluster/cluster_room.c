@@ -2,6 +2,7 @@
  * compared with what there is in all, of each resource alone. Edge file: it asks a cluster. */
 #include "base/mem.h"
 #include "base/parse.h"
+#include "base/str.h"
 #include "core/json_field.h"
 #include "ctl/cluster/cluster.h"
 #include "ctl/cluster/cluster_internal.h"
@@ -117,6 +118,104 @@ static int read_quota(struct cluster *c, const char *queue, json_t *parts, struc
         }
     }
     return r;
+}
+
+/* What all pods of a point request together; owned. */
+static json_t *sums_of(const struct run_def *def, const struct point *p)
+{
+    json_t *sums = json_object();
+    for (enum role role = 0; role < ROLE_COUNT; role++) {
+        json_auto_t *requests = requests_of(def, p, role);
+        const char *name;
+        json_t *value;
+        json_object_foreach (requests, name, value) {
+            const json_int_t before = json_integer_value(json_object_get(sums, name));
+            const int64_t each = amount_of(value);
+            const bool is_known = each < ENDLESS / (p->replicas[role] + 1);
+            (void)json_object_set_new(
+                sums, name, json_integer(before + (is_known ? each * p->replicas[role] : 0)));
+        }
+    }
+    return sums;
+}
+
+/* "2 cpu", "12 Gi of memory". */
+static void put_amount(const char *name, double thousandths, struct buf *out)
+{
+    const bool is_memory = str_eq(name, "memory");
+    buf_printf(out, "%.4g %s%s", thousandths / 1000 / (is_memory ? 1 << 30 : 1),
+               is_memory ? "Gi of " : "", name);
+}
+
+/* "the largest point (trainers=100) needs 1600 cpu; the cluster has 48 cpu": of the resource that
+ * is short by the largest factor. Nothing if all points fit. */
+static void put_need(const struct run_def *def, const json_t *parts, struct buf *out)
+{
+    double worst = 1;
+    for (uint32_t i = 0; i < def->matrix.n_points; i++) {
+        const struct point *p = &def->matrix.points[i];
+        json_auto_t *sums = sums_of(def, p);
+        const char *name;
+        const json_t *part;
+        json_t *sum;
+        size_t k;
+        json_object_foreach (sums, name, sum) {
+            double has = 0;
+            json_array_foreach (parts, k, part) {
+                has += (double)amount_of(json_object_get(part, name));
+            }
+            const double needs = (double)json_integer_value(sum), factor = needs / has;
+            if (factor > worst) {
+                worst = factor;
+                buf_clear(out);
+                buf_puts(out, "the largest point (");
+                params_format(&p->params, ", ", out);
+                buf_puts(out, ") needs ");
+                put_amount(name, needs, out);
+                buf_puts(out, "; the cluster has ");
+                put_amount(name, has, out);
+            }
+        }
+    }
+}
+
+/* "trainers=1,2": the sizes of which each point fits. */
+static void put_sizes_that_fit(const struct run_def *def, const json_t *parts, struct buf *out)
+{
+    const struct matrix *m = &def->matrix;
+    const char *size = matrix_size_words(m).many;
+    int64_t last = 0;
+    for (uint32_t i = 0; i < m->n_swept; i++) {
+        _cleanup_(buf_done) struct buf lacking = BUF_INIT;
+        const struct value *v = params_get(&m->points[i].params, size);
+        for (uint32_t k = 0; k < m->n_swept && v != NULL; k++) {
+            if (value_eq(params_get(&m->points[k].params, size), v)) {
+                put_lack(def, &m->points[k], parts, &lacking);
+            }
+        }
+        if (v != NULL && v->is_int && v->i > last && lacking.len == 0) {
+            buf_printf(out, "%s%s%lld", out->len == 0 ? size : "", out->len == 0 ? "=" : ",",
+                       (long long)v->i);
+            last = v->i;
+        }
+    }
+}
+
+void cluster_note_room(struct cluster *c, const struct run_def *def)
+{
+    json_auto_t *parts = json_array();
+    _cleanup_(buf_done) struct buf need = BUF_INIT, sizes = BUF_INIT;
+    struct err err;
+    if (read_nodes(c, parts, &err) < 0) {
+        return;
+    }
+    put_need(def, parts, &need);
+    if (need.len > 0) {
+        put_sizes_that_fit(def, parts, &sizes);
+        cli_note_prose(c->backend.cli, "note: %s%s%s%s", buf_cstr(&need),
+                       sizes.len == 0 ? ", so it waits for more nodes" : ": --set ",
+                       buf_cstr(&sizes), sizes.len == 0 ? "" : " fits");
+    }
 }
 
 enum exit_code doctor_points(const struct cli *cli, const struct run_def *def, const char *queue,

@@ -130,7 +130,9 @@ static json_t *make_spec(const struct cli *cli, const struct run_def *def)
     _cleanup_(tree_freep) struct node *fields = NULL;
     (void)definition_fields(cli, &fields); /* they were read before, without an error */
     json_t *spec = tree_to_json(tree_get(fields, "spec"));
-    (void)json_object_set(spec, "definition", json_object_get(def->spec->definition, "spec"));
+    json_t *definition = json_deep_copy(json_object_get(def->spec->definition, "spec"));
+    pod_set_registry(definition, args_get(&cli->args, "image-prefix", NULL));
+    (void)json_object_set_new(spec, "definition", definition);
     return spec;
 }
 
@@ -278,6 +280,7 @@ enum exit_code cluster_run(struct backend *b, char **ret_name)
     code = code == EXIT_OK ? check_source(c, &source) : code;
     code = code == EXIT_OK ? cluster_find_benchd(c) : code;
     if (code == EXIT_OK) {
+        cluster_note_room(c, source.def);
         code = create_run(c, &source, &name);
         opts.is_ours = true;
     }

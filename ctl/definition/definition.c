@@ -10,6 +10,7 @@
 #include "ctl/cli/this_machine.h"
 #include "ctl/definition/profiles.h"
 #include "ctl/runs/run_name.h"
+#include "doc/tree.h"
 #include "logparse/rule.h"
 #include "result/threshold.h"
 #include "spec/schemas.h"
@@ -152,6 +153,34 @@ static int freeze(struct spec *spec_take, bool is_local, struct run_def **ret, s
     return run_def_new(spec_take, &p, ret, diags);
 }
 
+/* --image. What is not a map or a list of maps is an error of the check that follows. */
+static enum exit_code set_images(const struct cli *cli, const struct node *root)
+{
+    const struct node *systems = tree_path(root, "spec", "systems", NULL);
+    const char *text;
+    for (size_t i = 0; (text = args_get_nth(&cli->args, "image", i)) != NULL; i++) {
+        const char *equals = strchr(text, '=');
+        const size_t len = equals == NULL ? 0 : (size_t)(equals - text);
+        bool is_found = false;
+        for (size_t k = 0; systems != NULL && k < systems->n_children; k++) {
+            struct node *s = systems->children[k];
+            const char *name = s->kind == NODE_MAP ? tree_get_text(s, "name") : NULL;
+            if (name != NULL && (len == 0 || (strlen(name) == len && str_has_prefix(text, name)))) {
+                struct node *image = tree_new(NODE_STRING);
+                image->origin = xasprintf("--image %s", text);
+                image->s = xstrdup(text + (equals == NULL ? 0 : len + 1));
+                tree_set_take(s, "image", image);
+                is_found = true;
+            }
+        }
+        if (!is_found) {
+            return cli_error(EXIT_USAGE, "write a name of spec.systems before the '='",
+                             "--image %s: the definition has no such system", text);
+        }
+    }
+    return EXIT_OK;
+}
+
 enum exit_code definition_load(const struct cli *cli, const struct definition_file *file,
                                const struct profiles *profiles, bool is_local, struct run_def **ret)
 {
@@ -176,7 +205,14 @@ enum exit_code definition_load(const struct cli *cli, const struct definition_fi
     overrides.is_as_written = !is_local && overrides.n_sets == 0;
     _cleanup_(diags_done) struct diags diags = {0};
     struct spec *spec = NULL;
-    int r = spec_load(file->text, file->len, &overrides, &spec, &diags);
+    struct node *root = NULL;
+    int r = tree_parse(file->text, file->len, &TREE_LIMITS_DEFAULT, &root, &diags);
+    if (r >= 0 && set_images(cli, root) != EXIT_OK) {
+        tree_free(root);
+        vec_done(&sets);
+        return EXIT_USAGE;
+    }
+    r = r < 0 ? r : spec_load_tree(root, &overrides, &spec, &diags);
     r = r < 0 ? r : freeze(spec, is_local, ret, &diags);
     vec_done(&sets);
     if (r < 0) {

@@ -17,6 +17,8 @@
     {"file", 'f', "FILE", "Read the definition from this file (- for stdin)"},                     \
         {"systems", 0, "NAME,..", "Run only these systems of the definition"},                     \
         {"set", 0, "NAME=V1,V2", "Sweep these values; may be repeated"},                           \
+        {"image", 0, "[SYSTEM=]IMAGE", "The image of a system, or of all; may be repeated"},       \
+        {"image-prefix", 0, "REGISTRY", "Pull images named benchd.local/NAME from here"},          \
         {"warmup", 0, "N", "Steps per trial before the measured ones",                             \
          "definition.measure.warmupSteps"},                                                        \
         {"steps", 0, "N", "Measured steps per trial", "definition.measure.steps"},                 \

@@ -58,9 +58,10 @@ static void on_answer(void *ctx, int r, const struct kube_response *res, const s
 }
 
 static void send(struct dry_run *run, const struct template_check_params *params,
-                 const struct kube_resource *resource, const json_t *body)
+                 const struct kube_resource *resource, json_t *body)
 {
     struct kube_request req;
+    pod_set_registry(body, params->registry);
     kube_request_create(resource, params->ns, body, KUBE_DRY_RUN, &req);
     if (run->kind != NULL) {
         kube_request_send_as(&req, params->ns, JOB_ACCOUNT);

@@ -26,6 +26,7 @@ struct template_check_params {
     const struct run_def *def;
     enum pod_naming naming;
     const char *account;     /* ServiceAccount of the pods; NULL: the default one */
+    const char *registry;    /* of images of this tree; NULL: as they are */
     void (*wake)(void *ctx); /* an answer has come; the check may be freed later, not from inside */
     void *ctx;
 };

@@ -23,6 +23,7 @@ struct options {                           /* texts are borrowed from argv */
     struct retention_policy keep;   /* of finished runs */
     const char *queue;              /* of runs that name none; NULL: none */
     const char *replica_account;    /* NULL: the default one */
+    const char *registry;           /* of images of this tree; NULL: as definitions name them */
     const char *prometheus;         /* URL; NULL: none */
     struct node_labels node_labels; /* to be stored of nodes */
     bool has_policies;              /* NetworkPolicies, one a run */

@@ -203,6 +203,7 @@ static void begin_check(struct run *run, struct run_def *def)
                                                  .def = def,
                                                  .naming = run_naming(run, def),
                                                  .account = run->env->options.replica_account,
+                                                 .registry = run->env->options.registry,
                                                  .wake = run->env->wake,
                                                  .ctx = run->env->ctx};
     struct template_check *check;

@@ -120,6 +120,9 @@ static void set_labels(const struct run_def *def, const struct replica_id *id, j
     set_text(labels, "app.kubernetes.io/component", role_to_string(id->role));
     set_text(labels, "benchd.io/role", role_to_string(id->role));
     set_number(labels, "benchd.io/replica-index", id->index);
+    /* A proxy in the pod would be measured, and would outlive the program. */
+    (void)json_object_update_missing_new(labels,
+                                         json_pack("{s:s}", "sidecar.istio.io/inject", "false"));
 }
 
 bool pod_is_owned(const struct run_def *def, const json_t *object)
@@ -482,6 +485,29 @@ void pod_body_set_account(json_t *pod, const char *account)
     }
 }
 
+void pod_set_registry(json_t *json, const char *registry)
+{
+    const char *key;
+    json_t *value;
+    size_t i;
+    if (registry == NULL) {
+        return;
+    }
+    json_array_foreach (json, i, value) {
+        pod_set_registry(value, registry);
+    }
+    json_object_foreach (json, key, value) {
+        const char *image = str_eq(key, "image") ? json_string_value(value) : NULL;
+        if (image != NULL && str_has_prefix(image, POD_NO_REGISTRY)) {
+            _cleanup_(freep) char *whole =
+                xasprintf("%s/%s", registry, image + strlen(POD_NO_REGISTRY));
+            (void)json_string_set(value, whole);
+        } else {
+            pod_set_registry(value, registry);
+        }
+    }
+}
+
 static void set_env_value(json_t *container, const char *name, const char *value)
 {
     const json_t *list = json_object_get(container, "env");
@@ -553,15 +579,22 @@ void pod_slice_add(json_t *slice, const struct replica_id *id, const char *ip)
                                     "conditions", "ready", 1));
 }
 
+/* Where NodeLocal DNSCache listens on each node, which is no pod. */
+#define NODE_DNS "169.254.20.10/32"
+
 json_t *pod_policy_body(const struct run_def *def)
 {
     _cleanup_(freep) char *name = service_name(def);
     json_t *object = pod_new_object(def, "networking.k8s.io/v1", "NetworkPolicy", name);
     json_t *run = json_pack("{s:{s:s, s:s}}", "matchLabels", POD_MANAGED_BY, "benchd",
                             POD_LABEL_RUN, def->name);
-    json_t *dns =
-        json_pack("{s:[{s:i, s:s}, {s:i, s:s}], s:[{s:{}}]}", "ports", "port", 53, "protocol",
-                  "UDP", "port", 53, "protocol", "TCP", "to", "namespaceSelector");
+    json_t *dns = json_pack("{s:[], s:[{s:{}}, {s:{s:s}}]}", "ports", "to", "namespaceSelector",
+                            "ipBlock", "cidr", NODE_DNS);
+    for (int i = 0; i < 4; i++) { /* OpenShift's DNS pods listen on 5353 */
+        json_array_append_new(json_object_get(dns, "ports"),
+                              json_pack("{s:i, s:s}", "port", i < 2 ? 53 : 5353, "protocol",
+                                        i % 2 == 0 ? "UDP" : "TCP"));
+    }
     set(object, "spec",
         json_pack("{s:O, s:[s, s], s:[{s:[{s:O}]}], s:[{s:[{s:O}]}, o]}", "podSelector", run,
                   "policyTypes", "Ingress", "Egress", "ingress", "from", "podSelector", run,

@@ -62,6 +62,10 @@ int pod_body(const struct run_def *def, const struct replica_id *id,
 /* The ServiceAccount of a pod whose template names none; NULL: the namespace's default one. It gets
  * no token either way. */
 void pod_body_set_account(json_t *pod, const char *account);
+/* Sets the registry of each `image` below `json` that begins with POD_NO_REGISTRY, as those of
+ * shipped definitions do. NULL: they stay. */
+#define POD_NO_REGISTRY "benchd.local/"
+void pod_set_registry(json_t *json, const char *registry);
 /* May pod_body_renumber() be used for this point's system? Not if its variables differ by more than
  * the index. */
 bool pod_body_is_alike(const struct run_def *def, uint32_t point);

@@ -237,6 +237,19 @@ class Running(RunCase):
         self.assertEqual({"grid": grid}, self.created()[1]["spec"]["definition"]["sweep"])
         self.assertEqual(self.sent("POST", "/benchmarks?"), [])
 
+    def test_a_registry_of_ones_own_and_a_small_cluster(self):
+        """Images of the project come from there, others stay. What no cluster of this size can hold is said before the run is made."""
+        self.play(self.document)
+        self.fake.answers.append(("GET", "^/api/v1/nodes$", 200, {"items": [{"status": {"allocatable": {"cpu": "48", "memory": "999Gi"}}}]}))
+        done = self.ctl("run", "vgg16-systems", "--image-prefix", "r.example/team", "--image", "benchworker=mine.example/w:2", "-o", "json")
+        systems = self.created()[0]["spec"]["definition"]["systems"]
+        images = [system["image"] for system in systems if "image" in system]
+        self.assertEqual(images[0], "mine.example/w:2")
+        self.assertTrue(all(image.startswith("r.example/team/") for image in images[1:]), images)
+        self.assertRegex(" ".join(done.stderr.split()), r"note: the largest point \(.*\) needs [\d.e+]+ cpu; the cluster has 48 cpu")
+        done = self.ctl("run", "vgg16-systems", "--image", "nobody=x", code=2)
+        self.assertIn("the definition has no such system", done.stderr)
+
     def test_systems_of_this_machine_are_refused(self):
         """Their programs are not in an image: said before anything is made."""
         self.play(self.document)

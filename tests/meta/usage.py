@@ -18,9 +18,9 @@ SKIPPED = ("CHANGELOG.md",)
 # Options of other programs; one that no page names is a finding.
 FOREIGN = {
     "docker": "build-arg target",
-    "kubectl": "force grace-period ignore-not-found previous raw replicas type",
+    "kubectl": "clusterrole docker-password docker-server docker-username force grace-period ignore-not-found previous raw replicas serviceaccount type",
     "kubectl krew": "manifest",
-    "helm": "take-ownership",
+    "helm": "create-namespace take-ownership",
     "apt-get": "no-install-recommends",
     "ld": "wrap",
     "meson": "prefix",

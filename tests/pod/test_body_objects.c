@@ -22,7 +22,10 @@ TEST(policy)
                   "\"ingress\":[{\"from\":[{\"podSelector\":%s}]}],"
                   "\"egress\":[{\"to\":[{\"podSelector\":%s}]},"
                   "{\"ports\":[{\"port\":53,\"protocol\":\"UDP\"},"
-                  "{\"port\":53,\"protocol\":\"TCP\"}],\"to\":[{\"namespaceSelector\":{}}]}]}",
+                  "{\"port\":53,\"protocol\":\"TCP\"},"
+                  "{\"port\":5353,\"protocol\":\"UDP\"},"
+                  "{\"port\":5353,\"protocol\":\"TCP\"}],\"to\":[{\"namespaceSelector\":{}},"
+                  "{\"ipBlock\":{\"cidr\":\"169.254.20.10/32\"}}]}]}",
                   selector, selector, selector);
     _cleanup_(freep) char *spec = json_dumps(json_object_get(body, "spec"), JSON_COMPACT);
     assert_string_equal(spec, expected);

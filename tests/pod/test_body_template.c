@@ -143,6 +143,22 @@ TEST(pods_are_restricted_unless_the_template_says_otherwise)
     }
 }
 
+/* Images of this tree, of systems, templates and init containers; no other image. */
+TEST(registry_of_our_images)
+{
+    json_auto_t *pod =
+        json_pack("{s:{s:[{s:s}], s:[{s:s, s:[s]}, {s:s}]}}", "spec", "initContainers", "image",
+                  "benchd.local/a:1", "containers", "image", "benchd.local/b:2", "args",
+                  "benchd.local/c", "image", "other.example/benchd.local/d");
+    pod_set_registry(pod, NULL);
+    expect(pod, "spec/initContainers/0/image", "benchd.local/a:1");
+    pod_set_registry(pod, "r.example/team");
+    expect(pod, "spec/initContainers/0/image", "r.example/team/a:1");
+    expect(pod, "spec/containers/0/image", "r.example/team/b:2");
+    expect(pod, "spec/containers/0/args/0", "benchd.local/c");
+    expect(pod, "spec/containers/1/image", "other.example/benchd.local/d");
+}
+
 TEST(account_of_the_template_stays)
 {
     static const struct {

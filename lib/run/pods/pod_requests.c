@@ -243,6 +243,7 @@ static json_t *make_body(const struct pod_member *m, char **servers, struct err 
         return NULL;
     }
     pod_body_set_account(*body, l->params.account);
+    pod_set_registry(*body, l->params.registry);
     pod_queue_dress(m->gang, m->id.role, *body);
     return *body;
 }

@@ -30,6 +30,7 @@ struct pods_params {
     const struct pod_workloads *workloads; /* lives longer; not read for a run without a queue */
     enum pod_naming naming;
     const char *account;         /* ServiceAccount of the pods, borrowed; NULL: the default one */
+    const char *registry;        /* of images of this tree, borrowed; NULL: as they are */
     bool has_policy;             /* a NetworkPolicy that keeps its pods among themselves */
     const unsigned char *secret; /* the run's key, copied */
     size_t secret_len;           /* at most POD_SECRET_MAX */
