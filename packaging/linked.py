@@ -86,7 +86,8 @@ def package_facts(name):
 @functools.cache
 def licenses_of(name):
     """The licences that the copyright of an installed package names, in Debian's words; none where it is plain text."""
-    text = pathlib.Path(f"/usr/share/doc/{name}/copyright").read_text(encoding="utf-8")
+    path = f"/usr/share/doc/{name}/copyright"   # what has no architecture is of this machine
+    text = next(at for at in (pathlib.Path(SYSROOT + path), pathlib.Path(path)) if at.exists()).read_text(encoding="utf-8")
     return sorted(set(re.findall(r"(?m)^License: *(\S.*?) *$", text)))
 
 
