@@ -20,6 +20,7 @@
 
 #define TEXT_SIZE 200
 #define UNKNOWN "not known"
+#define FILE_MAX_BYTES ((size_t)256 << 20)
 
 /* ---- what differs ---- */
 
@@ -52,6 +53,7 @@ static const char *const facts[][2] = {{"source", "source"},
 /* What the replicas said of each, every text once. */
 struct recorded {
     struct texts of[COUNT_OF(facts)];
+    json_t *files; /* of programs: digests by the names in their commands; owned */
 };
 
 static int read_facts(const struct loaded_run *run, struct recorded *ret, struct err *err)
@@ -67,6 +69,8 @@ static int read_facts(const struct loaded_run *run, struct recorded *ret, struct
                     *vec_push(&ret->of[i].list) = xstrdup(text);
                 }
             }
+            (void)json_object_update(ret->files,
+                                     json_object_get(replica->environment.facts, "program_files"));
         }
     }
     return r;
@@ -115,6 +119,47 @@ static size_t put_facts(const struct archive *a, const struct loaded_run *run,
     return n;
 }
 
+/* A program that PATH finds is no file of its author. */
+static bool is_found_by_path(const struct loaded_run *run, const char *name)
+{
+    return strchr(name, '/') == NULL &&
+           vec_any(&run->def->spec->systems, s,
+                   str_eq(name, json_string_value(
+                                    json_array_get(json_object_get(s->launch, "command"), 0))
+                                    ?: ""));
+}
+
+/* The same of the files that the commands name, which the archive does not have. Returns how many
+ * differ or are missing; the first missing one is *ret_missing, borrowed. */
+static size_t put_files(const struct loaded_run *run, const json_t *files, struct buf *out,
+                        const char **ret_missing)
+{
+    size_t n = 0;
+    const char *name;
+    json_t *recorded;
+    json_object_foreach ((json_t *)files, name, recorded) {
+        _cleanup_(buf_done) struct buf content = BUF_INIT;
+        char digest[65] = "";
+        if (is_found_by_path(run, name)) {
+            continue;
+        }
+        const int r = file_read(name, FILE_MAX_BYTES, &content, NULL);
+        if (r == -ENOENT) {
+            char text[TEXT_SIZE]; /* archives may be anybody's */
+            text_put(text, sizeof(text), "%s", name);
+            buf_printf(out, "missing  file: %s\n", text);
+            *ret_missing = *ret_missing == NULL ? name : *ret_missing;
+            n++;
+            continue;
+        }
+        host_digest_text(buf_cstr(&content), content.len, digest);
+        text_put(digest + strnlen(json_string_value(recorded) ?: "", 64), 1, "%s", "");
+        _cleanup_(freep) char *what = xasprintf("file %s", name);
+        n += put_fact(out, what, json_string_value(recorded) ?: UNKNOWN, r < 0 ? UNKNOWN : digest);
+    }
+    return n;
+}
+
 static enum exit_code describe(const struct cli *cli, const struct archive *a,
                                const struct loaded_run *run)
 {
@@ -128,12 +173,15 @@ static enum exit_code describe(const struct cli *cli, const struct archive *a,
     char date[CLOCK_RFC3339_SIZE];
     clock_format_rfc3339(run->row.created_unix_ms, date);
     buf_printf(&out, "run/%s of %s, sha256:%s\n", run->row.name, date, a->head.digest);
-    struct recorded said = {0};
+    struct recorded said = {.files = json_object()};
+    const char *missing = NULL;
     const int r = read_facts(run, &said, &err);
-    const size_t n = r < 0 ? 0 : put_facts(a, run, &said, worker, &out);
+    size_t n = r < 0 ? 0 : put_facts(a, run, &said, worker, &out);
+    n += r < 0 || !is_here ? 0 : put_files(run, said.files, &out, &missing);
     for (size_t i = 0; i < COUNT_OF(facts); i++) {
         texts_done(&said.of[i]);
     }
+    json_decref(said.files);
     if (r < 0) {
         return show_unread(run, &err);
     }
@@ -144,7 +192,12 @@ static enum exit_code describe(const struct cli *cli, const struct archive *a,
     } else {
         buf_putc(&out, '\n');
     }
-    return cli_print(&out);
+    const enum exit_code code = cli_print(&out);
+    return code == EXIT_OK && missing != NULL
+               ? cli_error(EXIT_NOT_FOUND,
+                           "put them where the commands of the definition name them",
+                           "files that the run used are missing here, and the archive has none")
+               : code;
 }
 
 /* ---- the run ---- */
@@ -232,9 +285,9 @@ const struct verb verb_reproduce = {
                 "  benchctl reproduce vgg16.benchd.db -n bench\n",
     .details = "FILE is checked as by benchctl import. First it prints what differs here:\n"
                "benchctl and, on this machine, the worker's source and compiler, the CPUs, the\n"
-               "kernel. Then the definition is run again, as by benchctl run, on this machine\n"
-               "(--local) or in a cluster, and the new run is compared with the archived one, as\n"
-               "by benchctl compare.\n"
+               "kernel, and the files that commands name, which must exist. Then the definition\n"
+               "is run again, as by benchctl run, on this machine (--local) or in a cluster, and\n"
+               "the new run is compared with the archived one, as by benchctl compare.\n"
                "\n"
                "Exit codes: those of run and compare; 3 no such file, 16 the archive is damaged,\n"
                "or not what it says: then nothing runs.",

@@ -57,6 +57,20 @@ class Identity(cli.CliCase):
         self.assertIn(done.returncode, (0, 6, 15), done.stderr)
         return json.loads(done.stdout) if "json" in args else done.stdout
 
+    def test_reproduce_names_what_is_missing(self):
+        """The digest of an archive is of the files, too: another one differs, and without one nothing runs."""
+        self.ctl("export", self.run_it(), "--store", self.store, "-f", "own.benchd.db")
+        again = ("reproduce", "own.benchd.db", "--store", "sqlite:there.db", "--dry-run")
+        self.assertIn(f"same     file {self.script}: ", self.ctl(*again).stdout)
+        self.script.write_text(SCRIPT + "# edited", encoding="utf-8")
+        self.assertIn(f"differs  file {self.script}: ", self.ctl(*again).stdout)
+        self.script.unlink()
+        for command in (again, again[:-1]):
+            done = self.ctl(*command, code=3)
+            self.assertIn(f"missing  file: {self.script}\n", done.stdout)
+            self.assertIn("missing here", done.stderr)
+        self.assertFalse((self.folder / "there.db").exists())
+
     def expected(self):
         digests = [hashlib.sha256(pathlib.Path(path).read_bytes()).hexdigest() for path in (sys.executable, self.script, self.data)]
         return hashlib.sha256("".join(digests).encode()).hexdigest()[:16]
