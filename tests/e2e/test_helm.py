@@ -24,6 +24,22 @@ KEPT = {"CustomResourceDefinition/benchmarks.benchd.io", "CustomResourceDefiniti
 RUN = {"apiVersion": "benchd.io/v1alpha1", "kind": "BenchmarkRun", "metadata": {"name": "kept", "namespace": "benchd"},
        "spec": {"benchmarkRef": {"name": "x"}}}
 
+# Every value of the schema, none with its default.
+EVERY = {
+    "image": {"repository": "registry.example/b", "tag": "v7", "digest": "sha256:" + "0" * 64, "pullPolicy": "Always"},
+    "imagePullSecrets": [{"name": "s"}], "extraArgs": ["--keep", "90d"], "extraEnv": [{"name": "AWS_CA_BUNDLE", "value": "/etc/own/ca.crt"}],
+    "extraVolumes": [{"name": "own", "configMap": {"name": "authorities"}}],
+    "extraVolumeMounts": [{"name": "own", "mountPath": "/etc/own", "readOnly": True}], "serviceAccount": {"annotations": {"cloud.example/role": "r"}},
+    "storage": {"size": "5Gi", "className": "fast"}, "archive": {"url": "s3://b/p", "secretName": "aws"}, "tls": {"secretName": "cert"},
+    "resources": {"requests": {"cpu": 1}, "limits": {"memory": "1Gi"}}, "nodeSelector": {"disk": "ssd"}, "tolerations": [{"key": "bench"}],
+    "affinity": {"nodeAffinity": {}}, "podAnnotations": {"a": "b"}, "podLabels": {"team": "a", "app.kubernetes.io/name": "other"},
+    "crds": {"create": True}, "namespace": {"create": True}, "admissionPolicy": {"create": True}, "kueue": {"create": True},
+    "networkPolicy": {"create": True, "readers": [{"ipBlock": {"cidr": "192.0.2.1/32"}}], "egress": [{"ports": [{"port": 9000, "protocol": "TCP"}]}]},
+    "jobs": ["job", "jobset", "trainjob", "mpijob", "rayjob", "objects"], "nodeReader": {"create": True},
+    "serviceMonitor": {"create": True, "labels": {"release": "kps"}, "interval": "5s"},
+    "prometheusRule": {"create": True, "labels": {"release": "kps"}, "job": "lab", "runbook": "https://wiki.example"},
+    "dashboards": {"create": True, "labels": {"grafana_dashboard": "1"}, "annotations": {"grafana_folder": "B"}},
+}
 # Values that the schema refuses: (option, a word of the refusal).
 WRONG = [
     ("--set=imag.repository=x", "imag"),
@@ -36,6 +52,7 @@ WRONG = [
     ("--set=serviceMonitor.interval=often", "interval"),
     ("--set=prometheusRule.runbook=", "runbook"),
     ("--set=archive.url=http://x", "url"),
+    ("--set=image.digest=latest", "digest"),
 ]
 
 
@@ -255,6 +272,33 @@ def check_life(t, helm, older):
     t.equal(before, [uid(k, *thing) for thing in things], "as they are")
 
 
+def check_every_value(t, helm, folder):
+    """The API server takes what all values together give, and it holds what they say."""
+    schema = json.loads((CHART / "values.schema.json").read_text())["properties"]
+    del schema["global"]   # Helm's own
+    keys = {name: row.get("properties") or (["create"] if row.get("$ref", "").endswith("/create") else []) for name, row in schema.items()}
+    names = {f"{name}.{key}".rstrip(".") for name in keys for key in keys[name] or [""]}
+    told = {f"{name}.{key}".rstrip(".") for name, value in EVERY.items() for key in (value if keys[name] else [""])}
+    t.equal(names, told, "every value of the schema is tried")
+    t.equal(set(), names - set(re.findall(r"[\w.]+", (CHART / "README.md").read_text())), "and explained in the chart's README")
+    (folder / "every.yaml").write_text(json.dumps(EVERY))
+    helm.cluster.kubectl("create", "namespace", "every")
+    done = helm("install", "--take-ownership", "benchd", CHART, "--namespace=every", "--values", folder / "every.yaml")
+    t.ok(done.returncode == 0, "helm install with every value", done.stdout + done.stderr)
+
+    def get(*what):
+        return json.loads(helm.cluster.kubectl("get", "-n", "every", "-o", "json", *what).stdout)
+    template = get("deployment", "benchd")["spec"]["template"]
+    container = template["spec"]["containers"][0]
+    t.equal("registry.example/b@" + EVERY["image"]["digest"], container["image"], "the digest in place of the tag")
+    t.equal((EVERY["extraEnv"], EVERY["extraVolumeMounts"]), (container["env"][1:], container["volumeMounts"][3:]), "extraEnv and extraVolumeMounts")
+    t.equal("authorities", template["spec"]["volumes"][3]["configMap"]["name"], "extraVolumes")
+    t.equal(("a", "benchd"), (template["metadata"]["labels"]["team"], template["metadata"]["labels"]["app.kubernetes.io/name"]),
+            "podLabels, which replace none of the chart's")
+    t.equal("r", get("serviceaccount", "benchd")["metadata"]["annotations"]["cloud.example/role"], "serviceAccount.annotations")
+    t.equal(EVERY["networkPolicy"]["egress"], get("networkpolicy", "benchd")["spec"]["egress"][1:], "networkPolicy.egress")
+
+
 def main():
     t = tap.Tap()
     with Cluster(parts=CONTROLLERS, namespace="benchd") as cluster, tempfile.TemporaryDirectory() as folder:
@@ -266,6 +310,7 @@ def main():
         check_monitoring(t, helm, pathlib.Path(folder))
         check_other_namespace(t, helm)
         check_life(t, helm, older_chart(pathlib.Path(folder)))
+        check_every_value(t, helm, pathlib.Path(folder))
     return t.done()
 
 
