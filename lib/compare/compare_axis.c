@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/str.h"
 #include "compare/compare_parts.h"
 #include "result/pivot.h"
 

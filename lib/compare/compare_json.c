@@ -142,11 +142,6 @@ static json_t *counts_of_changes(const struct comparison *c)
     return o;
 }
 
-static json_t *count_or_null(size_t n)
-{
-    return n == 0 ? json_null() : json_count(n);
-}
-
 json_t *comparison_to_json(const struct comparison *c)
 {
     return JSON_OBJECT_OF(
@@ -167,6 +162,8 @@ json_t *comparison_to_json(const struct comparison *c)
          JSON_ARRAY_OF(vec_each (const struct point_result *, p, &c->only_candidate),
                        lone_to_json(c->candidate, *p))},
         {"differs", differences_to_json(c)},
-        {"repeatsNeeded", JSON_OBJECT_OF({"toDecide", count_or_null(c->repeats_to_decide)})},
+        {"repeatsNeeded", JSON_OBJECT_OF({"toDecide", c->repeats_to_decide == 0
+                                                          ? json_null()
+                                                          : json_count(c->repeats_to_decide)})},
         {"counts", counts_of_changes(c)}, {"verdict", json_string(change_names[c->change])});
 }

@@ -4,7 +4,6 @@
 #include <math.h>
 
 #include "base/mem.h"
-#include "base/str.h"
 #include "compare/compare_parts.h"
 
 void run_history_explain(struct run_history_change *change, const struct result *before,

@@ -8,7 +8,6 @@
 #include "report/style.h"
 #include "report/table.h"
 #include "report/terminal.h"
-#include "result/number.h"
 
 /* A phone of 360 px shows a chart in 334: so narrow, its text is not scaled down there. */
 #define WIDTH_PX 330.0

@@ -6,7 +6,6 @@
 
 #include "base/str.h"
 #include "report/layout.h"
-#include "core/summary.h"
 #include "result/catalogue.h"
 #include "result/phases.h"
 

@@ -1,8 +1,6 @@
 /* See layout.h. */
 #include "report/layout.h"
 
-#include <string.h>
-
 #include "base/str.h"
 #include "result/catalogue.h"
 

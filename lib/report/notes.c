@@ -2,7 +2,6 @@
 #include "report/prose.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "base/str.h"
 #include "result/catalogue.h"

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "compare/compare_parts.h"
 #include "result/noise.h"
 
 #define MAX_ONLY 10 /* points of one side that one line names; the rest is counted */

@@ -2,19 +2,12 @@
 #include "report/prose.h"
 
 #include <math.h>
-#include <stdlib.h>
 
-#include "base/str.h"
 #include "result/curves.h"
 #include "result/number.h"
 
 #define MS_PER_NS 1e-6
 #define LEAST_SHARE 0.001 /* of a step with the most workers: a term that is named */
-
-static uint32_t size_of(const struct point_result *p)
-{
-    return point_size(p->point);
-}
 
 static const char *word_of(const struct curve *c)
 {
@@ -55,7 +48,7 @@ bool prose_is_copies(const struct layout *l, const struct point_result *p)
 void prose_copies_put(const struct layout *l, const struct point_result *p, struct buf *out)
 {
     const bool is_doubted = !says_copies(l, p);
-    buf_printf(out, "%u ", size_of(p));
+    buf_printf(out, "%u ", point_size(p->point));
     if (is_doubted) {
         buf_printf(out, "%ss or as many ", point_size_word(p->point));
     }
@@ -78,7 +71,7 @@ static void put_verdict(const struct layout *l, const struct point_result *p, st
     }
     const struct estimate *e = &point_figure(p, FIGURE_EFFICIENCY)->estimate;
     begin_part(out);
-    buf_printf(out, "%u %ss: ", size_of(p), point_size_word(p->point));
+    buf_printf(out, "%u %ss: ", point_size(p->point), point_size_word(p->point));
     if (!e->known || p->point->baseline_index == p->point->index) {
         words_put_figure(&p->throughput, out);
         return;
@@ -204,8 +197,8 @@ static void put_loss(const struct curve *c, struct buf *out)
     buf_printf(out,
                "biggest loss between %u and %u %ss: %.1f%% of each one's throughput (95%%: "
                "%.1f..%.1f%%)",
-               size_of(loss->from), size_of(loss->to), word_of(c), 100 * (1 - kept->value),
-               100 * (1 - kept->high), 100 * (1 - kept->low));
+               point_size(loss->from->point), point_size(loss->to->point), word_of(c),
+               100 * (1 - kept->value), 100 * (1 - kept->high), 100 * (1 - kept->low));
     if (loss->has_phases && loss->phase_ns > 0) {
         buf_printf(out, "; %s grew most, by ", loss->phase);
         number_format(MS_PER_NS * loss->phase_ns, out);

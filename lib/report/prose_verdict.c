@@ -2,20 +2,14 @@
 #include "report/prose.h"
 
 #include <math.h>
-#include <stdlib.h>
 
-#include "base/str.h"
 #include "result/catalogue.h"
 #include "result/choice.h"
 #include "result/curves.h"
 #include "result/number.h"
 
+#define ONLY_POINT "the only point"
 #define PRINTS_AS_1 1.0005 /* below it, four digits say 1.000 */
-
-static void put_point(const struct layout *l, const struct point_result *p, struct buf *out)
-{
-    words_put_point(&l->words, p->point, "the only point", out);
-}
 
 /* ---- how sure it is ---- */
 
@@ -73,7 +67,7 @@ static void put_goal(const struct layout *l, struct buf *out)
         buf_puts(out, "The least time to ");
         goal_format(&l->result->def->spec->goal, out);
         buf_puts(out, " is that of ");
-        put_point(l, best, out);
+        words_put_point(&l->words, best->point, ONLY_POINT, out);
         buf_puts(out, ": ");
         words_put_figure(&least, out);
         buf_puts(out, ". ");
@@ -119,7 +113,7 @@ void prose_answer_put(const struct layout *l, struct buf *out)
     }
     if (n_others > 0 || layout_has_words(l)) {
         buf_puts(out, n_others > 0 && c.n_slower < n_others ? "that of " : "");
-        put_point(l, p, out);
+        words_put_point(&l->words, p->point, ONLY_POINT, out);
         buf_puts(out, ": ");
     }
     words_put_figure(&p->throughput, out);

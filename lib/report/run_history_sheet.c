@@ -7,7 +7,6 @@
 #include "core/json_field.h"
 #include "report/layout.h"
 #include "report/sheets.h"
-#include "result/number.h"
 
 /* "2026-11-20T08:52:51Z"; owned. */
 static char *date_of(const struct run_history_entry *e)
@@ -15,12 +14,6 @@ static char *date_of(const struct run_history_entry *e)
     char text[RFC3339_MICRO_SIZE];
     rfc3339_format_micro(e->created_unix_ms, text);
     return xasprintf("%.19sZ", text);
-}
-
-/* Returns the change that begins at an entry, or NULL. */
-static const struct run_history_change *change_at(const struct run_history *h, size_t at)
-{
-    return vec_find(&h->changes, c, c->at == at);
 }
 
 static void put_row(struct sheet *s, const struct run_history *h, const struct run_history_entry *e,
@@ -52,7 +45,7 @@ static void put_rows(struct sheet *s, const struct run_history *h)
     put_row(s, h, &(struct run_history_entry){0}, NULL);
     row_drop_all(s);
     for (size_t i = 0; i < h->entries.len; i++) {
-        put_row(s, h, &h->entries.items[i], change_at(h, i));
+        put_row(s, h, &h->entries.items[i], vec_find(&h->changes, c, c->at == i));
     }
 }
 

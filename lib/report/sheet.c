@@ -1,7 +1,6 @@
 /* See sheet.h. */
 #include "report/sheet.h"
 
-#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 

@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "core/environment.h"
 #include "result/catalogue.h"
 #include "result/nodes.h"
 #include "result/noise.h"

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "base/str.h"
 #include "core/json_field.h"
 #include "result/curves.h"
 #include "result/catalogue.h"

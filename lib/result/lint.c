@@ -2,7 +2,6 @@
  * table in result.h. */
 #include <math.h>
 #include <stdarg.h>
-#include <string.h>
 
 #include "base/str.h"
 #include "result/nodes.h"

@@ -5,9 +5,6 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
-
-#include <jansson.h>
 
 #include "base/texts.h"
 

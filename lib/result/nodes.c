@@ -2,7 +2,6 @@
 #include "result/nodes.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "base/str.h"
 #include "stats/significance.h"

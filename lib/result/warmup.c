@@ -4,7 +4,6 @@
 #include <math.h>
 
 #include "base/mem.h"
-#include "stats/stats.h"
 #include "stats/warmup_test.h"
 
 #define WARMUP_TEST_ALPHA 0.01

@@ -1,8 +1,6 @@
 /* From a stored run to its run_def, and the ends of rows, see store.h. */
 #include "store/store.h"
 
-#include "spec/spec_load.h"
-
 int store_load_run_def(const struct run_row *row, struct run_def **ret, struct err *err)
 {
     _cleanup_(diags_done) struct diags diags = {0};

@@ -1,8 +1,6 @@
 /* See run_document.h. */
 #include "store/run_document.h"
 
-#include <string.h>
-
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"

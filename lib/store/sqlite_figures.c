@@ -3,7 +3,6 @@
 #include "store/sqlite_store.h"
 
 #include <errno.h>
-#include <math.h>
 
 #include "base/mem.h"
 #include "result/trial_figures.h"

@@ -3,7 +3,6 @@
  * replica does not say is NULL. Environments are there once per run. */
 #include "store/sqlite_store.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <math.h>
 
