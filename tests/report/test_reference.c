@@ -24,9 +24,9 @@ static struct reference *load(const char *text)
     return r;
 }
 
-TEST(the_first_of_the_seeds_on_a_terminal)
+TEST(a_set_on_a_terminal)
 {
-    struct reference *r = reference_shipped_load("paddle-vgg16-cpu-2018");
+    struct reference *r = reference_shipped_load("fleetx-ps-2020");
     _cleanup_(buf_done) struct buf out = BUF_INIT;
     sheet_as(sheet_reference, r, &out, SHEET_TEXT, .columns = 80);
     golden_check("tests/report/golden/reference.txt", buf_cstr(&out));
