@@ -91,7 +91,7 @@ int cluster_api_get(struct cluster *c, const char *rest, json_t **ret, struct er
 char *cluster_api_path(const char *name, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* --- cluster_room.c: what there is for pods ---------------------------------------------------- */
+/* --- cluster_room.c: what there is for pods --------------------------------------------------- */
 
 /* Adds what each node has for pods, or each part of a queue's quota, by resource. */
 int cluster_read_nodes(struct cluster *c, json_t *parts, struct err *err);
