@@ -177,8 +177,8 @@ static void count(struct counts *k, enum gate_verdict verdict)
     k->passed += verdict == GATE_PASSED;
 }
 
-/* Slow runs after the third night: of programs that were edited, or of what nothing distinguishes from the
- * base. */
+/* Slow runs after the third night: of programs that were edited, or of what nothing distinguishes
+ * from the base. */
 enum siblings { NO_SIBLINGS, EDITED, ALIKE };
 
 /* A number of runs of the base, slow siblings, and a candidate. */

@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "core/json_field.h"
+#include "ctl/cluster/cluster.h"
 #include "ctl/cluster/cluster_internal.h"
 #include "ctl/doctor/doctor.h"
 
@@ -166,4 +167,34 @@ void doctor_cluster(const struct cli *cli, struct checks *checks)
         check_benchd(c, checks);
     }
     backend_free(&c->backend);
+}
+
+enum exit_code doctor_points(const struct cli *cli, const struct run_def *def, const char *queue,
+                             struct checks *checks)
+{
+    _cleanup_(backend_freep) struct backend *b = NULL;
+    const enum exit_code code = cluster_backend_open(cli, &b);
+    for (int i = 0; code == EXIT_OK && i < (queue == NULL ? 1 : 2); i++) {
+        _cleanup_(buf_done) struct buf lacking = BUF_INIT;
+        json_auto_t *parts = json_array();
+        struct err err;
+        const char *name = i == 0 ? "nodes" : "queue";
+        const int r = i == 0 ? cluster_read_nodes((struct cluster *)b, parts, &err)
+                             : cluster_read_quota((struct cluster *)b, queue, parts, &err);
+        for (uint32_t k = 0; r == 0 && k < def->matrix.n_points; k++) {
+            cluster_put_lack(def, &def->matrix.points[k], parts, &lacking);
+        }
+        if (r < 0) {
+            checks_skip(checks, name, "unknown: %s", err.msg);
+        } else if (lacking.len > 0) {
+            checks_fail(checks, name, EXIT_RUN_FAILED,
+                        "request less, or leave these points out with --set",
+                        "never fit what there is: %.*s", (int)lacking.len - 2, buf_cstr(&lacking));
+        } else {
+            checks_ok(checks, name,
+                      "no point asks for more than there is; what others use, labels, taints and "
+                      "loans are not looked at");
+        }
+    }
+    return code;
 }

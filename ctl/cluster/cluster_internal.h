@@ -75,9 +75,6 @@ bool cluster_is_service(const char *address);
 int cluster_reach_benchd(struct cluster *c, bool *ret_is_dead, struct err *err);
 /* The same; prints the error and what to do. */
 enum exit_code cluster_find_benchd(struct cluster *c);
-/* Prints a note if the nodes together have less than the largest point requests. A cluster may
- * grow, so it is no error; without the right to list nodes nothing is known. In cluster_room.c. */
-void cluster_note_room(struct cluster *c, const struct run_def *def);
 /* True only if the API server says so. For a note after a command that does not need benchd. */
 bool cluster_benchd_is_dead(struct cluster *c, struct err *why);
 /* "/api/v1/runs" + rest, as a request for *ret_client. After cluster_find_benchd. */
@@ -93,6 +90,19 @@ int cluster_api_get(struct cluster *c, const char *rest, json_t **ret, struct er
 /* "/NAME" with its characters escaped, for `rest`. Owned. */
 char *cluster_api_path(const char *name, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
+
+/* --- cluster_room.c: what there is for pods --------------------------------------------------- */
+
+/* Adds what each node has for pods, or each part of a queue's quota, by resource. */
+int cluster_read_nodes(struct cluster *c, json_t *parts, struct err *err);
+int cluster_read_quota(struct cluster *c, const char *queue, json_t *parts, struct err *err);
+/* What the point has too little of, if that rules it out: for the pods that request as much as one
+ * of a role or more, or for all pods together. */
+void cluster_put_lack(const struct run_def *def, const struct point *p, const json_t *parts,
+                      struct buf *out);
+/* Prints a note if the nodes together have less than the largest point requests. A cluster may
+ * grow, so it is no error; without the right to list nodes nothing is known. */
+void cluster_note_room(struct cluster *c, const struct run_def *def);
 
 /* --- cluster_runs.c --------------------------------------------------------------------------- */
 

@@ -1,12 +1,10 @@
-/* Whether a cluster can ever hold the gang of each point: see doctor.h. What its pods request is
+/* Whether a cluster can ever hold the gang of each point. What its pods request is
  * compared with what there is in all, of each resource alone. Edge file: it asks a cluster. */
 #include "base/mem.h"
 #include "base/parse.h"
 #include "base/str.h"
 #include "core/json_field.h"
-#include "ctl/cluster/cluster.h"
 #include "ctl/cluster/cluster_internal.h"
-#include "ctl/doctor/doctor.h"
 #include "pod/replica_spec.h"
 
 #define ENDLESS (INT64_C(1) << 60)
@@ -45,10 +43,8 @@ static json_t *requests_of(const struct run_def *def, const struct point *p, enu
     return requests;
 }
 
-/* What the point has too little of, if that rules it out: for the pods that request as much as one
- * of a role or more, or for all pods together. */
-static void put_lack(const struct run_def *def, const struct point *p, const json_t *parts,
-                     struct buf *out)
+void cluster_put_lack(const struct run_def *def, const struct point *p, const json_t *parts,
+                      struct buf *out)
 {
     json_auto_t *roles = json_array();
     const char *name;
@@ -74,7 +70,7 @@ static void put_lack(const struct run_def *def, const struct point *p, const jso
     }
 }
 
-static int read_nodes(struct cluster *c, json_t *parts, struct err *err)
+int cluster_read_nodes(struct cluster *c, json_t *parts, struct err *err)
 {
     static const struct kube_resource nodes = {"", "v1", "nodes", "node"};
     json_auto_t *list = NULL;
@@ -89,7 +85,7 @@ static int read_nodes(struct cluster *c, json_t *parts, struct err *err)
 }
 
 /* What a cohort lends without a limit is not known. */
-static int read_quota(struct cluster *c, const char *queue, json_t *parts, struct err *err)
+int cluster_read_quota(struct cluster *c, const char *queue, json_t *parts, struct err *err)
 {
     static const struct kube_resource lq = {"kueue.x-k8s.io", "v1beta2", "localqueues", "queue"};
     static const struct kube_resource cq = {"kueue.x-k8s.io", "v1beta2", "clusterqueues",
@@ -190,7 +186,7 @@ static void put_sizes_that_fit(const struct run_def *def, const json_t *parts, s
         const struct value *v = params_get(&m->points[i].params, size);
         for (uint32_t k = 0; k < m->n_swept && v != NULL; k++) {
             if (value_eq(params_get(&m->points[k].params, size), v)) {
-                put_lack(def, &m->points[k], parts, &lacking);
+                cluster_put_lack(def, &m->points[k], parts, &lacking);
             }
         }
         if (v != NULL && v->is_int && v->i > last && lacking.len == 0) {
@@ -206,7 +202,7 @@ void cluster_note_room(struct cluster *c, const struct run_def *def)
     json_auto_t *parts = json_array();
     _cleanup_(buf_done) struct buf need = BUF_INIT, sizes = BUF_INIT;
     struct err err;
-    if (read_nodes(c, parts, &err) < 0) {
+    if (cluster_read_nodes(c, parts, &err) < 0) {
         return;
     }
     put_need(def, parts, &need);
@@ -216,34 +212,4 @@ void cluster_note_room(struct cluster *c, const struct run_def *def)
                        sizes.len == 0 ? ", so it waits for more nodes" : ": --set ",
                        buf_cstr(&sizes), sizes.len == 0 ? "" : " fits");
     }
-}
-
-enum exit_code doctor_points(const struct cli *cli, const struct run_def *def, const char *queue,
-                             struct checks *checks)
-{
-    _cleanup_(backend_freep) struct backend *b = NULL;
-    const enum exit_code code = cluster_backend_open(cli, &b);
-    for (int i = 0; code == EXIT_OK && i < (queue == NULL ? 1 : 2); i++) {
-        _cleanup_(buf_done) struct buf lacking = BUF_INIT;
-        json_auto_t *parts = json_array();
-        struct err err;
-        const char *name = i == 0 ? "nodes" : "queue";
-        const int r = i == 0 ? read_nodes((struct cluster *)b, parts, &err)
-                             : read_quota((struct cluster *)b, queue, parts, &err);
-        for (uint32_t k = 0; r == 0 && k < def->matrix.n_points; k++) {
-            put_lack(def, &def->matrix.points[k], parts, &lacking);
-        }
-        if (r < 0) {
-            checks_skip(checks, name, "unknown: %s", err.msg);
-        } else if (lacking.len > 0) {
-            checks_fail(checks, name, EXIT_RUN_FAILED,
-                        "request less, or leave these points out with --set",
-                        "never fit what there is: %.*s", (int)lacking.len - 2, buf_cstr(&lacking));
-        } else {
-            checks_ok(checks, name,
-                      "no point asks for more than there is; what others use, labels, taints and "
-                      "loans are not looked at");
-        }
-    }
-    return code;
 }

@@ -66,7 +66,7 @@ void doctor_local(const struct cli *cli, struct checks *c);
 /* In ctl/cluster/cluster_doctor.c. */
 void doctor_cluster(const struct cli *cli, struct checks *c);
 /* Checks whether the cluster's nodes, and the quota of a LocalQueue (may be NULL), can ever hold
- * each point. EXIT_OK, or prints why no cluster is asked. In ctl/cluster/cluster_room.c, or as
+ * each point. EXIT_OK, or prints why no cluster is asked. In ctl/cluster/cluster_doctor.c, or as
  * above. */
 enum exit_code doctor_points(const struct cli *cli, const struct run_def *def, const char *queue,
                              struct checks *c);

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -143,8 +144,12 @@ static size_t put_files(const struct loaded_run *run, const json_t *files, struc
         if (is_found_by_path(run, name)) {
             continue;
         }
-        const int r = file_read(name, FILE_MAX_BYTES, &content, NULL);
-        if (r == -ENOENT) {
+        struct stat st;
+        const bool is_there = stat(name, &st) == 0;
+        const int r = !is_there             ? -ENOENT
+                      : S_ISREG(st.st_mode) ? file_read(name, FILE_MAX_BYTES, &content, NULL)
+                                            : -EINVAL; /* a terminal would be waited for */
+        if (!is_there) {
             char text[TEXT_SIZE]; /* archives may be anybody's */
             text_put(text, sizeof(text), "%s", name);
             buf_printf(out, "missing  file: %s\n", text);

@@ -48,30 +48,18 @@ static struct comparison *compare(const struct fixture *f, const struct compare_
     return c;
 }
 
-/* A fifth slower while others took this share of the candidate's trials. */
+/* A fifth slower while others took a fifth of the candidate's trials: said, and no excuse. */
 TEST(a_busy_machine)
 {
-    static const struct {
-        double share;
-        enum change point, change;
-    } rows[] = {
-        {0, CHANGE_SLOWER, CHANGE_SLOWER},
-        {NAN, CHANGE_SLOWER, CHANGE_SLOWER},
-        {0.01, CHANGE_SLOWER, CHANGE_SLOWER},
-        {0.2, CHANGE_MACHINE_BUSY, CHANGE_INCONCLUSIVE},
-    };
-    for (size_t i = 0; i < N_ROWS(rows); i++) {
-        _cleanup_(fixture_done) struct fixture f;
-        make(&f, GRID, 5, "");
-        fill(&f, 5, (const double[]){100, 180, 80, 144}, 0.3, 0.01);
-        for (size_t k = 0; k < 4 * 5; k++) {
-            f.result->points[k / 5].trials[k % 5].others_share = k < 2 * 5 ? 0 : rows[i].share;
-        }
-        _cleanup_(comparison_freep) struct comparison *c = compare(&f, &by_pservers);
-        assert_int_equal(c->counts[rows[i].point], 2);
-        assert_int_equal(c->whole_change, rows[i].point);
-        assert_int_equal(c->change, rows[i].change);
+    _cleanup_(fixture_done) struct fixture f;
+    make(&f, GRID, 5, "");
+    fill(&f, 5, (const double[]){100, 180, 80, 144}, 0.3, 0.01);
+    for (size_t k = 0; k < 4 * 5; k++) {
+        f.result->points[k / 5].trials[k % 5].others_share = k < 2 * 5 ? 0 : 0.2;
     }
+    _cleanup_(comparison_freep) struct comparison *c = compare(&f, &by_pservers);
+    assert_int_equal(c->change, CHANGE_SLOWER);
+    assert_true(c->busy.alone.known && c->busy.candidate_share > 0.19);
 }
 
 /* clang-format off */

@@ -5,6 +5,7 @@
 """
 import json
 import os
+import re
 import subprocess
 import time
 
@@ -77,7 +78,7 @@ class User:
                 preexec_fn=die_with_parent())
         process.said = path
         becomes(lambda: process.poll() is not None or "created in" in path.with_suffix(".err").read_text(), GONE_S)
-        return process, path.with_suffix(".err").read_text().partition(" created")[0].removeprefix("run/")
+        return process, re.search(r"(?m)^run/(\S+) created|\Z", path.with_suffix(".err").read_text())[1]
 
     def start_training(self, body):
         """The same, until trainer 0 of the first attempt has measured a step; with the attempt's pods by role. It trains for some seconds

@@ -189,8 +189,8 @@ TEST(trials_of_a_run)
         {"quiet", "1", 1, 9, 0, 9, 0, NULL},
         {"others took 4%: not worth a word", "1", 1, 9, 0.4, 9.4, 0.04, NULL},
         {"others took a half", "1", 1, 5, 5, 10, 0.5,
-         "trial 1 of point 0: other programs took 50% of its speed: its threads waited for CPUs; "
-         "it counts in the figures: run again when nothing else uses the machine "
+         "1 noisy trial counts in the figures, trial 1 of point 0: other programs took 50% of its "
+         "speed: its threads waited for CPUs; run again when nothing else uses the machine "
          "(benchctl describe shows the noise of each trial)"},
         {"the server took it", "0", 5, 5, 5, 10, 0, NULL},
     };

@@ -13,7 +13,7 @@ static const char definition[] =
     "  systems: [{name: a, profile: job, log: torch-ddp, job: {\n"
     "    template: {apiVersion: batch/v1, kind: Job, spec: {template: {spec: {volumes: [{name: c, "
     "configMap: {name: x}}],\n"
-    "      containers: [{name: main, image: i}]}}}},\n"
+    "      containers: [{name: main, image: benchd.local/i}]}}}},\n"
     "    set: [{path: /spec/template/spec/volumes/0/configMap/name, object: settings}],\n"
     "    objects: [{apiVersion: v1, kind: ConfigMap, metadata: {name: settings}, data: {a: "
     "b}}]}}]\n"

@@ -72,6 +72,7 @@ void make_launcher(struct world *w, enum pod_naming naming)
         .workloads = &w->workloads,
         .naming = naming,
         .account = "replicas",
+        .registry = "r.example/team",
         .has_policy = w->has_policy,
         .secret = secret,
         .secret_len = sizeof(secret),

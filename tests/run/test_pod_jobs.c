@@ -87,6 +87,7 @@ TEST(an_attempt_that_succeeds)
     assert_non_null(strstr(text, "\"configMap\": {\"name\": \"settings-" NAME "\"}"));
     assert_non_null(strstr(text, "\"parallelism\": 2"));
     assert_non_null(strstr(text, "\"serviceAccountName\": \"replicas\""));
+    assert_non_null(strstr(text, "\"image\": \"r.example/team/i\""));
     assert_non_null(strstr(text, "\"terminationMessagePolicy\": \"FallbackToLogsOnError\""));
     assert_true(j.w.launcher->ops->is_settling(j.w.launcher, NULL));
     struct run_wait wait;

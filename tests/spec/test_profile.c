@@ -285,7 +285,7 @@ TEST(a_stored_definition_gets_its_commands)
 /* The profiles that are shipped can be read, and have what the shipped definition asks for. */
 TEST(shipped_profiles_are_good)
 {
-    static const char *const names[] = {"fluid", "paddle", "pytorch", "tensorflow"};
+    static const char *const names[] = {"fluid", "jax-cpu", "paddle", "pytorch", "tensorflow"};
     _cleanup_(profiles_done) struct profiles profiles = {0};
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         _cleanup_(freep) char *path = xasprintf("benchmarks/profiles/%s/profile.yaml", names[i]);
@@ -299,6 +299,6 @@ TEST(shipped_profiles_are_good)
         struct spec_overrides overrides = {
             .local = local, .profiles = &profiles, .read_template = shipped_template_read};
         _cleanup_(spec_freep) struct spec *spec = definition_load(text, &overrides);
-        assert_int_equal(spec->systems.len, 5);
+        assert_int_equal(spec->systems.len, 6);
     }
 }

@@ -308,10 +308,10 @@ static void post_job(struct pod_job *job)
         enter(job, JOB_REFUSED);
         fail(job, NULL, FAILURE_PERMANENT, "cannot be made: %s", err.msg);
     } else {
+        pod_set_registry(body, params->registry);
         enter(job, JOB_POSTING);
         post(job, body);
     }
-    pod_set_registry(body, params->registry);
 }
 
 static void on_deleted(void *ctx, int r, const struct kube_response *res, const struct err *err)
