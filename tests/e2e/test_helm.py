@@ -30,7 +30,7 @@ EVERY = {
     "imagePullSecrets": [{"name": "s"}], "extraArgs": ["--keep", "90d"], "extraEnv": [{"name": "AWS_CA_BUNDLE", "value": "/etc/own/ca.crt"}],
     "extraVolumes": [{"name": "own", "configMap": {"name": "authorities"}}],
     "extraVolumeMounts": [{"name": "own", "mountPath": "/etc/own", "readOnly": True}], "serviceAccount": {"annotations": {"cloud.example/role": "r"}},
-    "storage": {"size": "5Gi", "className": "fast"}, "archive": {"url": "s3://b/p", "secretName": "aws"}, "tls": {"secretName": "cert"},
+    "storage": {"size": "5Gi", "className": "fast", "existingClaim": "mine"}, "imagePrefix": "registry.example/team", "archive": {"url": "s3://b/p", "secretName": "aws"}, "tls": {"secretName": "cert"},
     "resources": {"requests": {"cpu": 1}, "limits": {"memory": "1Gi"}}, "nodeSelector": {"disk": "ssd"}, "tolerations": [{"key": "bench"}],
     "affinity": {"nodeAffinity": {}}, "podAnnotations": {"a": "b"}, "podLabels": {"team": "a", "app.kubernetes.io/name": "other"},
     "crds": {"create": True}, "namespace": {"create": True}, "admissionPolicy": {"create": True}, "kueue": {"create": True},
@@ -293,6 +293,8 @@ def check_every_value(t, helm, folder):
     t.equal("registry.example/b@" + EVERY["image"]["digest"], container["image"], "the digest in place of the tag")
     t.equal((EVERY["extraEnv"], EVERY["extraVolumeMounts"]), (container["env"][1:], container["volumeMounts"][3:]), "extraEnv and extraVolumeMounts")
     t.equal("authorities", template["spec"]["volumes"][3]["configMap"]["name"], "extraVolumes")
+    t.ok(any("registry.example/team" in word for word in container["args"]), "imagePrefix", container["args"])
+    t.ok({"claimName": "mine"} in [volume.get("persistentVolumeClaim") for volume in template["spec"]["volumes"]], "storage.existingClaim")
     t.equal(("a", "benchd"), (template["metadata"]["labels"]["team"], template["metadata"]["labels"]["app.kubernetes.io/name"]),
             "podLabels, which replace none of the chart's")
     t.equal("r", get("serviceaccount", "benchd")["metadata"]["annotations"]["cloud.example/role"], "serviceAccount.annotations")

@@ -64,7 +64,8 @@ def check_policy(t, k, node, name):
     owner = own[0]["metadata"]["ownerReferences"][0]
     t.equal((get(node, name)["metadata"]["uid"], True), (owner["uid"], owner["controller"]), f"{name}: the run owns it")
     run = {"matchLabels": {"app.kubernetes.io/managed-by": "benchd", "benchd.io/run": name}}
-    dns = {"ports": [{"port": 53, "protocol": "UDP"}, {"port": 53, "protocol": "TCP"}], "to": [{"namespaceSelector": {}}]}
+    dns = {"ports": [{"port": port, "protocol": protocol} for port in (53, 5353) for protocol in ("UDP", "TCP")],
+           "to": [{"namespaceSelector": {}}, {"ipBlock": {"cidr": "169.254.20.10/32"}}]}
     t.equal({"podSelector": run, "policyTypes": ["Ingress", "Egress"], "ingress": [{"from": [{"podSelector": run}]}],
              "egress": [{"to": [{"podSelector": run}]}, dns]}, own[0]["spec"], f"{name}: pods of this run, and DNS")
     wanted = ",".join(f"{key}={value}" for key, value in run["matchLabels"].items())
