@@ -106,8 +106,9 @@ static void put_lines(struct sheet *s, const struct run_history *h)
             h->skipped.len, h->skipped.len == 1 ? " is" : "s are", h->newest->def->name);
     }
     sheet_line(s, NULL,
-               "Changes: E-divisive means with a permutation test, p at most 0.01, at least 3 "
-               "runs on each side; a level is the geometric mean of its runs.");
+               "Changes: E-divisive means with a permutation test, p at most %g, at least %d "
+               "runs on each side; a level is the geometric mean of its runs.",
+               CHANGE_POINTS_ALPHA, CHANGE_POINTS_MIN_SIZE);
 }
 
 static void put_people(struct sheet *s, const struct run_history *h)
