@@ -118,10 +118,8 @@ static enum change judge(const struct comparison *c, const struct paired *shown,
     const enum change change =
         compare_judge_log(c, shown->mean, p_adjusted, COMPARE_NAMED_ALPHA, CHANGE_NONE);
     const bool is_named = change == CHANGE_SLOWER || change == CHANGE_FASTER;
-    /* Inside one run load falls on both sides of a block by chance, which the test allows for. */
-    return is_named && c->axis == NULL && compare_busy_is_cause(busy, shown, c->threshold_ratio)
-               ? CHANGE_MACHINE_BUSY
-               : change;
+    return is_named && compare_busy_is_cause(busy, shown, c->threshold_ratio) ? CHANGE_MACHINE_BUSY
+                                                                              : change;
 }
 
 /* The trials of two runs show a change that other runs do not confirm. */
@@ -225,12 +223,9 @@ void compare_judge(struct comparison *c)
 {
     vec_each (struct compared_point, p, &c->points) {
         p->p_adjusted = paired_p(&p->shown); /* as yet, it is its own */
-        p->busy.p_adjusted = paired_p(&p->busy.alone);
     }
     c->whole_p_adjusted =
         compare_adjust(c, offsetof(struct compared_point, p_adjusted), paired_p(&c->whole));
-    c->busy.p_adjusted = compare_adjust(c, offsetof(struct compared_point, busy.p_adjusted),
-                                        paired_p(&c->busy.alone));
     vec_each (struct compared_point, p, &c->points) {
         p->change = judge_point(c, p);
         c->counts[p->change]++;

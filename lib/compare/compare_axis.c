@@ -36,86 +36,57 @@ static int take_values(struct comparison *c, const char *axis, const char **ret_
 
 /* ---- the tests ---- */
 
-/* What a difference is of: throughputs as they were measured, or without what others took. */
-enum kind { AS_MEASURED, ALONE };
-
 /* ln(candidate / base) of one block; NaN: one of the two trials gave no number. */
-static double difference_of(const struct compared_point *p, size_t block, enum kind kind)
+static double difference_of(const struct compared_point *p, size_t block)
 {
     if (block >= p->base->n_trials || block >= p->candidate->n_trials) {
         return NAN;
     }
     const struct trial_result *a = &p->base->trials[block], *b = &p->candidate->trials[block];
     const bool both = a->phase == TRIAL_SUCCEEDED && b->phase == TRIAL_SUCCEEDED;
-    const double d = both ? log(b->throughput / a->throughput) : NAN;
-    return kind == AS_MEASURED ? d : d + log1p(-a->others_share) - log1p(-b->others_share);
+    return both ? log(b->throughput / a->throughput) : NAN;
 }
 
-/* The mean over points, if all of them that have a pair have one in this block: points of a block
- * may have something in common, so a block counts once. */
-static double mean_difference(const struct comparison *c, size_t block, enum kind kind)
+/* How many of n pairs may say how pairs vary: all, but where a stop rule has chosen n. */
+static size_t first_stage(const struct comparison *c, size_t n)
 {
-    double sum = 0;
-    size_t points = 0;
-    vec_each (const struct compared_point, p, &c->points) {
-        if (p->shown.n > 0) {
-            sum += difference_of(p, block, kind);
-            points++;
-        }
-    }
-    return sum / (double)points; /* NaN without points */
-}
-
-/* Of one point; NULL: of the mean over points. Where a stop rule has chosen the number of pairs,
- * only its first stage says how they vary. */
-static struct paired test(const struct comparison *c, const struct compared_point *p,
-                          enum kind kind)
-{
-    _cleanup_(freep) double *differences = xnew_array(double, c->n_blocks);
     const struct spec *spec = c->base->def->spec;
+    return spec->stop.is_set ? (size_t)spec->min_repeats : n;
+}
+
+static void test_point(struct comparison *c, struct compared_point *p, double *scratch)
+{
     size_t n = 0;
     for (size_t block = 0; block < c->n_blocks; block++) {
-        const double d =
-            p != NULL ? difference_of(p, block, kind) : mean_difference(c, block, kind);
+        const double d = difference_of(p, block);
         if (!isnan(d)) {
-            differences[n++] = d;
+            scratch[n++] = d;
         }
     }
-    return paired_test_staged(differences, n, spec->stop.is_set ? (size_t)spec->min_repeats : n);
+    p->shown = paired_test_staged(scratch, n, first_stage(c, n));
+    p->ratio = (struct figure){.unit = "ratio", .scope = "job"};
+    p->ratio.estimate = paired_ratio(&p->shown);
 }
 
-static void test_alone(const struct comparison *c, const struct compared_point *p,
-                       const struct paired *shown, double lost, struct compared_busy *ret)
+/* The mean over points of each block in which all of them have a pair: points of a block may have
+ * something in common, so a block counts once. */
+static void test_whole(struct comparison *c, double *scratch)
 {
-    ret->alone = test(c, p, ALONE);
-    if (ret->alone.n < shown->n) { /* of some trial it is unknown what others took */
-        ret->alone = (struct paired){.p = 1};
+    size_t n = 0;
+    for (size_t block = 0; block < c->n_blocks; block++) {
+        double sum = 0;
+        size_t points = 0;
+        vec_each (const struct compared_point, p, &c->points) {
+            if (p->shown.n > 0) {
+                sum += difference_of(p, block);
+                points++;
+            }
+        }
+        if (points > 0 && !isnan(sum)) {
+            scratch[n++] = sum / (double)points;
+        }
     }
-    compare_busy_explain(ret, shown, lost);
-}
-
-/* The mean of -ln(1 - s) of the candidate's trials. */
-static double lost_of(const struct compared_point *p)
-{
-    double lost = 0;
-    point_each_success (t, p->candidate) {
-        lost -= log1p(-t->others_share);
-    }
-    return lost / (double)p->candidate->n_succeeded;
-}
-
-static void test_all(struct comparison *c)
-{
-    double lost = 0;
-    vec_each (struct compared_point, p, &c->points) {
-        p->shown = test(c, p, AS_MEASURED);
-        p->ratio = (struct figure){.unit = "ratio", .scope = "job"};
-        p->ratio.estimate = paired_ratio(&p->shown);
-        test_alone(c, p, &p->shown, lost_of(p), &p->busy);
-        lost += lost_of(p) / (double)c->points.len;
-    }
-    c->whole = test(c, NULL, AS_MEASURED);
-    test_alone(c, NULL, &c->whole, lost, &c->busy);
+    c->whole = paired_test_staged(scratch, n, first_stage(c, n));
 }
 
 /* ---- what cannot be compared ---- */
@@ -177,7 +148,11 @@ int comparison_new_axis(const struct result *run, const struct compare_axis_para
         return r;
     }
     compare_machines(c);
-    test_all(c);
+    _cleanup_(freep) double *scratch = xnew_array(double, c->n_blocks);
+    vec_each (struct compared_point, p, &c->points) {
+        test_point(c, p, scratch);
+    }
+    test_whole(c, scratch);
     compare_judge(c);
     *ret = c;
     return 0;

@@ -322,4 +322,9 @@ void compare_history_test(struct comparison *c, const struct result *const *hist
     if (n_points > 0) {
         test_both(&mean, &c->whole, &c->busy);
     }
+    vec_each (struct compared_point, p, &c->points) {
+        p->busy.p_adjusted = paired_p(&p->busy.alone);
+    }
+    c->busy.p_adjusted = compare_adjust(c, offsetof(struct compared_point, busy.p_adjusted),
+                                        paired_p(&c->busy.alone));
 }

@@ -64,7 +64,10 @@ bool compare_leaves_level(const struct result *const *level, size_t n, const str
 /* Fills n_base_runs, `busy`, and what is `shown` of each point and of the whole. */
 void compare_history_test(struct comparison *c, const struct result *const *history, size_t n);
 
-/* ---- a busy machine: docs/contracts/compare.md has the rule ---- */
+/* ---- a busy machine ----
+ *
+ * docs/contracts/compare.md, "A busy machine", has the rule. It is not asked inside one run, where
+ * load falls on both sides of a block by chance, which the test allows for. */
 
 /* From both tests of a point or of all: fills `explained`. `lost`: the mean of -ln(1 - s) of the
  * candidate. */

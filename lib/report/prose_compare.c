@@ -222,13 +222,30 @@ static void say_machine_busy(struct notes *lines, const struct comparison *c)
     notes_add(
         lines, NOTE_WARNING,
         "the change %s may come from other programs on the machine: while threads waited for CPUs, "
-        "others took %.0f%% of the speed of the base's %s and %.0f%% of the candidate's%s, which "
-        "explains a ratio of %.3f; %.3f remain%s; run it again on a quiet machine%s",
-        buf_cstr(&text), 100 * busy->base_share, c->axis == NULL ? "runs" : "trials",
-        100 * busy->candidate_share, n > 1 ? " (where it differs most)" : "", exp(busy->explained),
-        exp(busy->alone.mean),
-        busy->p_adjusted <= COMPARE_NAMED_ALPHA ? ", less than that" : " and show no change",
-        c->axis == NULL ? ", or sweep both in one run and compare RUN --axis NAME" : "");
+        "others took %.0f%% of the speed of the base's runs and %.0f%% of the candidate's%s, which "
+        "explains a ratio of %.3f; %.3f remain%s; run it again on a quiet machine, or sweep both "
+        "in one run and compare RUN --axis NAME",
+        buf_cstr(&text), 100 * busy->base_share, 100 * busy->candidate_share,
+        n > 1 ? " (where it differs most)" : "", exp(busy->explained), exp(busy->alone.mean),
+        busy->p_adjusted <= COMPARE_NAMED_ALPHA ? ", less than that" : " and show no change");
+}
+
+/* What other programs took of the speed of the compared trials, on average. NaN: not known of all.
+ */
+static double others_of(const struct comparison *c)
+{
+    double sum = 0;
+    size_t n = 0;
+    vec_each (const struct compared_point, p, &c->points) {
+        point_each_success (a, p->base) {
+            sum += a->others_share;
+        }
+        point_each_success (b, p->candidate) {
+            sum += b->others_share;
+        }
+        n += p->base->n_succeeded + p->candidate->n_succeeded;
+    }
+    return sum / (double)n;
 }
 
 /* Why points have no answer, and what gives them one. The verdict says how many they are. */
@@ -251,8 +268,8 @@ static void say_undecided(struct notes *lines, const struct comparison *c)
         notes_add(lines, NOTE_WARNING, "--repeats %zu%s would likely give the answer", repeats,
                   c->axis == NULL ? " on both sides" : "");
     }
-    const double others = fmax(c->busy.base_share, c->busy.candidate_share);
-    if (c->axis != NULL && repeats > 0 && c->busy.alone.known && others >= NOISE_OTHERS_BOUND) {
+    const double others = others_of(c);
+    if (c->axis != NULL && repeats > 0 && others >= NOISE_OTHERS_BOUND) {
         notes_add(lines, NOTE_WARNING,
                   "other programs took %.0f%% of the speed of these trials; on a quiet machine "
                   "fewer repeats show more",

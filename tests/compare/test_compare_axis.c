@@ -48,7 +48,7 @@ static struct comparison *compare(const struct fixture *f, const struct compare_
     return c;
 }
 
-/* A fifth slower while others took a fifth of the candidate's trials: said, and no excuse. */
+/* A fifth slower while others took a fifth of the candidate's trials: no excuse inside one run. */
 TEST(a_busy_machine)
 {
     _cleanup_(fixture_done) struct fixture f;
@@ -59,7 +59,6 @@ TEST(a_busy_machine)
     }
     _cleanup_(comparison_freep) struct comparison *c = compare(&f, &by_pservers);
     assert_int_equal(c->change, CHANGE_SLOWER);
-    assert_true(c->busy.alone.known && c->busy.candidate_share > 0.19);
 }
 
 /* clang-format off */
