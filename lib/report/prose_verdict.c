@@ -101,6 +101,7 @@ void prose_answer_put(const struct layout *l, struct buf *out)
     vec_each (const struct curve, curve, &l->result->curves.list) {
         const struct point_result *widest = curve_widest(curve);
         if (widest != NULL && prose_is_copies(l, widest)) {
+            prose_curve_put(l, curve, ": ", out);
             prose_copies_put(l, widest, out);
             buf_putc(out, '.');
             return;
