@@ -131,9 +131,9 @@ static bool is_found_by_path(const struct loaded_run *run, const char *name)
 }
 
 /* The same of the files that the commands name, which the archive does not have. Returns how many
- * differ or are missing; the first missing one is *ret_missing, borrowed. */
+ * differ or are missing; *ret_is_missing: one is. */
 static size_t put_files(const struct loaded_run *run, const json_t *files, struct buf *out,
-                        const char **ret_missing)
+                        bool *ret_is_missing)
 {
     size_t n = 0;
     const char *name;
@@ -153,7 +153,7 @@ static size_t put_files(const struct loaded_run *run, const json_t *files, struc
             char text[TEXT_SIZE]; /* archives may be anybody's */
             text_put(text, sizeof(text), "%s", name);
             buf_printf(out, "missing  file: %s\n", text);
-            *ret_missing = *ret_missing == NULL ? name : *ret_missing;
+            *ret_is_missing = true;
             n++;
             continue;
         }
@@ -179,10 +179,10 @@ static enum exit_code describe(const struct cli *cli, const struct archive *a,
     clock_format_rfc3339(run->row.created_unix_ms, date);
     buf_printf(&out, "run/%s of %s, sha256:%s\n", run->row.name, date, a->head.digest);
     struct recorded said = {.files = json_object()};
-    const char *missing = NULL;
+    bool is_missing = false;
     const int r = read_facts(run, &said, &err);
     size_t n = r < 0 ? 0 : put_facts(a, run, &said, worker, &out);
-    n += r < 0 || !is_here ? 0 : put_files(run, said.files, &out, &missing);
+    n += r < 0 || !is_here ? 0 : put_files(run, said.files, &out, &is_missing);
     for (size_t i = 0; i < COUNT_OF(facts); i++) {
         texts_done(&said.of[i]);
     }
@@ -198,7 +198,7 @@ static enum exit_code describe(const struct cli *cli, const struct archive *a,
         buf_putc(&out, '\n');
     }
     const enum exit_code code = cli_print(&out);
-    return code == EXIT_OK && missing != NULL
+    return code == EXIT_OK && is_missing
                ? cli_error(EXIT_NOT_FOUND,
                            "put them where the commands of the definition name them",
                            "files that the run used are missing here, and the archive has none")
