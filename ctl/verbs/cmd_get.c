@@ -107,11 +107,14 @@ static enum exit_code run(struct cli *cli)
 {
     struct get get = {0};
     _cleanup_(backend_freep) struct backend *b = NULL;
-    const char *word = cli->args.n_words == 1 ? cli->args.words[0] : "";
+    const char *word = cli->args.n_words > 0 ? cli->args.words[0] : "";
     const struct shipped *shipped =
         array_find(shipped_kinds, COUNT_OF(shipped_kinds), it, str_eq(it->kind, word));
-    if (shipped != NULL && cli->output[0] == '\0') {
-        return print_shipped(cli, shipped);
+    if (shipped != NULL) {
+        return cli->args.n_words == 1 && cli->output[0] == '\0'
+                   ? print_shipped(cli, shipped)
+                   : cli_error(EXIT_USAGE, "remove -o and names; a run of that name: get runs NAME",
+                               "get %s prints one table of all", word);
     }
     enum exit_code code = take(cli, &get);
     code = code == EXIT_OK ? backend_open(cli, &b) : code;

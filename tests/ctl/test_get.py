@@ -72,6 +72,9 @@ class Local(cli.CliCase):
             self.assertEqual(len(list((cli.ROOT / "benchmarks").glob(place))), len(rows))
             self.assertEqual([], [row for row in rows if len(row.split(None, 1)) < 2])
             self.assertIn(item, [row.split()[0] for row in rows])
+        for more in (("-o", "json"), ("jax",)):
+            done = self.ctl("get", "profiles", *more, code=2)
+            self.assertIn("get profiles prints one table of all", done.stderr)
 
     def test_nothing_is_no_error(self):
         for args in ((), ("-o", "name"), ("-o", "wide")):
