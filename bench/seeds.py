@@ -5,7 +5,7 @@ The page is bench/seeds/page.txt, in which {{EXPRESSION}} becomes a figure: of a
 of `benchctl simulate` (bound), or of a run (ours and others). The runs are bench/seeds/NAME.benchd.db.zst, archives of `benchctl
 export`, without logs; bench/seeds/runs.txt has the command of each. --measure runs it here and keeps the archive; measure alone on the machine.
 
-BENCHCTL names the benchctl, BENCHCTL_PATH the definitions (default: those of the tree)."""
+The variable BENCHCTL has the path of the program, BENCHCTL_PATH that of the definitions (default: of this tree)."""
 import argparse
 import datetime
 import difflib
