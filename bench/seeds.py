@@ -42,8 +42,7 @@ def commands():
 
 def four(value):
     """Four digits, as benchctl's tables have them."""
-    text = f"{float(f'{value:.4g}'):,.10f}".rstrip("0").rstrip(".")
-    return text if value < 1e4 else text
+    return f"{float(f'{value:.4g}'):,.10f}".rstrip("0").rstrip(".")
 
 
 def medians(*rows_of_ours):
