@@ -197,8 +197,8 @@ static void replay_nights(struct replay *r, size_t n_base, enum siblings sibling
     count(k, gate_newest(r));
 }
 
-/* Two runs alone. Counts how often the sentence's interval holds the true ratio of the programs, and
- * how often that of these two runs, of which it speaks. */
+/* Two runs alone. Counts how often the sentence's interval holds the true ratio of the programs,
+ * and how often that of these two runs, of which it speaks. */
 static void replay_two(struct replay *r, double factor, struct counts *k)
 {
     const char *fix;
