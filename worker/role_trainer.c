@@ -359,11 +359,11 @@ static void print_digest(const struct trainer *t)
     uint8_t digest[AUTH_DIGEST_SIZE];
     struct model *model = t->learner.model;
     auth_sha256(model_param_data(model), model_n_params(model) * sizeof(float), digest);
-    fputs("params_digest ", stderr);
+    (void)fputs("params_digest ", stderr);
     for (size_t i = 0; i < sizeof(digest); i++) {
         fprintf(stderr, "%02x", digest[i]);
     }
-    fputc('\n', stderr);
+    (void)fputc('\n', stderr);
 }
 
 static int print_accuracy(struct trainer *t, struct err *err)

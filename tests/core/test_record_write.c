@@ -5,25 +5,8 @@
 #include <math.h>
 
 #include "../golden.h"
+#include "record_again.h"
 #include "record_fixture.h"
-
-/* Writes what was read. Summaries need their step times, which only the writer knew. */
-static void write_again(const struct record *r, struct buf *out)
-{
-    switch (r->type) {
-    case RECORD_START:
-        record_write_start(out, &r->who, r->start.environment);
-        break;
-    case RECORD_STEP:
-        record_write_step(out, &r->who, &r->step);
-        break;
-    case RECORD_ERROR:
-        record_write_error(out, &r->who, r->error.code, r->error.peer, r->error.message);
-        break;
-    case RECORD_SUMMARY:
-        fail_msg("no summary in record.jsonl");
-    }
-}
 
 TEST(golden_lines_survive_reading_and_writing)
 {
@@ -34,7 +17,7 @@ TEST(golden_lines_survive_reading_and_writing)
         assert_non_null(end);
         _cleanup_(record_done) struct record record;
         read_ok(line, (size_t)(end - line), &record);
-        write_again(&record, &out);
+        record_write_again(&record, &out);
         line = end + 1;
     }
     assert_string_equal(buf_cstr(&out), text);

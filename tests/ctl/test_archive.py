@@ -4,10 +4,8 @@ import os
 import shutil
 import sqlite3
 import subprocess
-import sys
 import threading
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import cli
 import run_file
 from cluster_case import ClusterCase, RunCase

@@ -11,7 +11,7 @@ static const struct err away = {EHOSTUNREACH, "no connection"}, refused = {EACCE
 struct look {
     int64_t at_s;
     const struct err *watch_error, *lease_error;
-    enum { NO_LISTS, SYNCED = 1, LEADER = 2, FOLLOWER = 4, PAGE = 8 } flags;
+    enum { NO_LISTS = 0, SYNCED = 1, LEADER = 2, FOLLOWER = 4, PAGE = 8 } flags;
     const char *advice; /* F failure, R recovery, W waiting for the Lease, X give up */
 };
 

@@ -24,8 +24,8 @@ static const char *left(struct world *w)
     static char text[64];
     size_t len = 0;
     text[0] = '\0';
-    for (char c = 'a'; c <= 'z'; c++) {
-        const char uid[2] = {c, '\0'};
+    for (int c = 'a'; c <= 'z'; c++) {
+        const char uid[2] = {(char)c, '\0'};
         struct run_brief brief;
         if (w->env.store->ops->get_brief(w->env.store, uid, &brief, NULL) == 0) {
             len += (size_t)snprintf(text + len, sizeof(text) - len, "%s ", uid);

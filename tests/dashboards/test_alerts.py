@@ -1,14 +1,12 @@
 """The alert rules: promtool takes them, their tests pass, and those tests notice an alert that never fires, and one that always
 does. All tests pass again next to a second benchd that works, in another namespace of the cluster: it hides nothing. Each alert says
 what is wrong and names a section of docs/alerts.md; each metric is documented."""
-import os
 import pathlib
 import re
 import subprocess
 import sys
 import tempfile
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import lint
 import shared
 import tap

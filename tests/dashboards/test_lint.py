@@ -7,7 +7,6 @@ import re
 import subprocess
 import sys
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import lint
 import shared
 import tap

@@ -4,7 +4,6 @@ live, and a small one of another speed. Prometheus scrapes the server as three b
 namespaces, and outside a cluster, where no label namespace is."""
 import json
 import math
-import os
 import re
 import signal
 import subprocess
@@ -15,7 +14,6 @@ import urllib.error
 import urllib.parse
 import urllib.request
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import shared
 import serve
 from serve import cli

@@ -2,14 +2,12 @@
 what tests/dashboards/schema/install.sh installs (script/test calls it), else it is skipped."""
 import copy
 import json
-import os
 import pathlib
 import shutil
 import subprocess
 import sys
 import tempfile
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import shared
 import tap
 

@@ -3,7 +3,6 @@ metric is unknown. The GPU's series has the form of a dcgm-exporter's answer on 
 issue 226) and shortened by hand; its numbers are those of this test."""
 import http.server
 import json
-import os
 import platform
 import re
 import socket
@@ -11,7 +10,6 @@ import sys
 import threading
 import urllib.request
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import shared  # noqa: F401  (it sets the path)
 import test_queries
 from serve import cli

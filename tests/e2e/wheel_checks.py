@@ -14,6 +14,7 @@ import zipfile
 
 import bare_root
 import mkimage
+import pinned
 import release_checks
 import tap
 
@@ -133,6 +134,8 @@ def check(t, out, root, epoch, is_long):
     if not t.ok(path, "a release has a wheel"):
         return
     check_bytes(t, out, path, epoch)
+    done = subprocess.run([pinned.python("linters", with_theirs=True), "-m", "twine", "check", "--strict", path], capture_output=True, text=True, check=False)
+    t.ok(done.returncode == 0, "twine, which would upload it, has no complaint", done.stdout)
     with zipfile.ZipFile(path) as packed:
         names = packed.namelist()
         packed.extractall(root.path / "unpacked")

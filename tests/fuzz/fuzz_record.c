@@ -3,25 +3,7 @@
 #include "fuzz.h"
 
 #include "base/buf.h"
-#include "core/record.h"
-
-static void write_again(struct buf *out, const struct record *r)
-{
-    switch (r->type) {
-    case RECORD_START:
-        record_write_start(out, &r->who, r->start.environment);
-        break;
-    case RECORD_STEP:
-        record_write_step(out, &r->who, &r->step);
-        break;
-    case RECORD_SUMMARY:
-        record_write_summary(out, &r->who, &r->summary);
-        break;
-    case RECORD_ERROR:
-        record_write_error(out, &r->who, r->error.code, r->error.peer, r->error.message);
-        break;
-    }
-}
+#include "tests/core/record_again.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -39,10 +21,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
              "a series unsaid");
     }
     _cleanup_(buf_done) struct buf line = BUF_INIT, again = BUF_INIT;
-    write_again(&line, &first);
+    record_write_again(&first, &line);
     if (line.len <= 64 * 1024) { /* escapes may make a start record longer than it was */
         must(record_read(line.data, line.len, &second, &err) == 1, "its own line is refused");
-        write_again(&again, &second);
+        record_write_again(&second, &again);
         must(line.len == again.len && memcmp(line.data, again.data, line.len) == 0,
              "written twice, not the same");
         record_done(&second);

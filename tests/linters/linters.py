@@ -1,7 +1,16 @@
 #!/usr/bin/env python3
 """Programs that nobody here wrote read the tree. What they complain of is in accepted.txt with a reason, or it fails; so does a line there
-that accepts nothing. Their versions are in tests/e2e/linters-requirements.txt."""
+that accepts nothing. Their versions are in tests/e2e/linters-requirements.txt. What is made of the tree others read: twine the wheel
+(tests/e2e/wheel_checks.py), lintian the packages, axe the page (tests/browser).
+
+clang-tidy reads a file of C again when its text, a header of it, its options or the version has changed: what it said is kept in
+${XDG_CACHE_HOME:-~/.cache}/benchd/clang-tidy.json."""
+import concurrent.futures
 import fnmatch
+import functools
+import hashlib
+import json
+import os
 import pathlib
 import re
 import subprocess
@@ -11,6 +20,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "tests" / "e2e"))
 import pinned  # noqa: E402  (its folder is known only now)
 
+BUILD = pathlib.Path(sys.argv[1]).resolve()
+TIDY = "--checks=-*,bugprone-*,cert-*,concurrency-*,performance-*"
 GCC = re.compile(r"(?m)^(\S+?):\d+:\d+: \w+: .* \[([\w.-]+)[^\]]*\]$")
 
 
@@ -34,11 +45,46 @@ def linters(folder):
     }
 
 
-def complaints(words, form):
+def complaints(words, form, folder=ROOT):
     """{(file, kind)}. A linter that could not run is one, too."""
-    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
-    found = {(file.removeprefix(f"{ROOT}/"), kind) for file, kind in form.findall(done.stdout + done.stderr)}
+    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
+    found = {(os.path.relpath(os.path.join(folder, file), ROOT), kind) for file, kind in form.findall(done.stdout + done.stderr)}
     return found if found or done.returncode == 0 else {(" ".join(words)[:200], done.stderr[-300:])}
+
+
+def c_files():
+    """{file: what clang-tidy says of it depends on}: those that the build compiles, and the headers as they were at that."""
+    @functools.cache
+    def digest(path):
+        return hashlib.sha256((BUILD / path).read_bytes()).hexdigest()
+    listed = subprocess.run(["ninja", "-C", BUILD, "-t", "deps"], capture_output=True, text=True, check=True).stdout
+    headers = {block.partition(":")[0]: block.split("\n    ")[1:] for block in listed.split("\n\n")}
+    found = {}
+    for row in json.loads((BUILD / "compile_commands.json").read_text(encoding="utf-8")):
+        path = (BUILD / row["file"]).resolve()
+        if path.is_relative_to(ROOT) and not path.is_relative_to(BUILD):
+            found.setdefault(path, []).extend([row["command"].replace(f"{ROOT}/", ""), *map(digest, headers.get(row["output"]) or [row["file"]])])
+    return found
+
+
+def tidy(program):
+    """Of all files of C, {(file, kind)}."""
+    kept = pinned.cache() / "clang-tidy.json"
+    how = "".join(pathlib.Path(path).read_text(encoding="utf-8") for path in (__file__, pathlib.Path(pinned.__file__).with_name("linters-requirements.txt")))
+    known = json.loads(kept.read_text(encoding="utf-8")) if kept.exists() else {}
+
+    def read(path, facts):
+        key = hashlib.sha256("\n".join([how, *facts]).encode()).hexdigest()
+        name = str(path.relative_to(ROOT))
+        if known.get(name, [""])[0] != key:
+            known[name] = [key, sorted(complaints([program, "-p", ".", "--quiet", TIDY, str(path)], GCC, BUILD))]
+        return {tuple(row) for row in known[name][1]}
+    with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        found = set().union(*pool.map(read, *zip(*c_files().items())))
+    part = kept.with_suffix(f".{os.getpid()}")
+    part.write_text(json.dumps(known), encoding="utf-8")
+    part.rename(kept)
+    return found
 
 
 def main():
@@ -47,8 +93,9 @@ def main():
     folder = pinned.python("linters", with_theirs=True).parent
     rows = [line.split(None, 3)[:3] for line in (pathlib.Path(__file__).with_name("accepted.txt")).read_text().splitlines() if line and line[0] != "#"]
     failed, used = [], set()
-    for linter, (words, form) in linters(folder).items():
-        for file, kind in sorted(complaints(words, form)):
+    said = {linter: complaints(words, form) for linter, (words, form) in linters(folder).items()} | {"clang-tidy": tidy(next(folder.parent.rglob("data/bin/clang-tidy")))}
+    for linter, found in said.items():
+        for file, kind in sorted(found):
             accepting = {tuple(row) for row in rows if row[0] == linter and fnmatch.fnmatch(file, row[1]) and fnmatch.fnmatch(kind, row[2])}
             failed += [] if accepting else [f"{linter}: {file}: {kind}"]
             used |= accepting

@@ -1,8 +1,6 @@
 #include "tests/test.h"
 
-#include <math.h>
-
-#include "base/splitmix.h"
+#include "tests/stats/draws.h"
 #include "core/environment.h"
 #include "result/catalogue.h"
 #include "result/result_json.h"
@@ -113,11 +111,6 @@ TEST(steps_that_still_fall)
         check(r, WARNING_NO_STEADY_STATE, rows[i].message);
         check(r, WARNING_NON_MONOTONIC_TIME, NULL);
     }
-}
-
-static double uniform(uint64_t *state)
-{
-    return ((double)(splitmix_next(state) >> 11) + 0.5) / 9007199254740992.0;
 }
 
 static void check_found(const struct result *r, uint32_t point, const char *text, const char *json)

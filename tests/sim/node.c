@@ -242,7 +242,7 @@ static struct record_who who(const struct sim_pod *p)
 
 static void lose_peer(void *ctx);
 
-static bool is_of_gang(const struct sim_pod *a, const struct sim_pod *b)
+bool node_is_of_gang(const struct sim_pod *a, const struct sim_pod *b)
 {
     return str_eq(a->run_uid, b->run_uid) && attempt_id_eq(&a->id.attempt, &b->id.attempt);
 }
@@ -259,7 +259,7 @@ static void end(struct sim_pod *p, int exit_code)
     logs_feed(p);
     tell_later(p);
     for (size_t i = 0; i < pods.len && exit_code != 0 && !sim_prints(sim.seed); i++) {
-        if (pods.items[i] != p && is_of_gang(p, pods.items[i]) && runs(pods.items[i])) {
+        if (pods.items[i] != p && node_is_of_gang(p, pods.items[i]) && runs(pods.items[i])) {
             sim_after(delay(50 * SIM_MS, 6 * SIM_S), lose_peer, pods.items[i]);
         }
     }
@@ -296,13 +296,13 @@ static void serve_end(void *ctx)
 static void trainer_ended(const struct sim_pod *trainer)
 {
     vec_each (struct sim_pod *, it, &pods) {
-        if (is_of_gang(*it, trainer) && (*it)->id.role == ROLE_TRAINER &&
+        if (node_is_of_gang(*it, trainer) && (*it)->id.role == ROLE_TRAINER &&
             !((*it)->container.has_ended && (*it)->container.exit_code == 0)) {
             return;
         }
     }
     vec_each (struct sim_pod *, it, &pods) {
-        if (is_of_gang(*it, trainer) && (*it)->id.role == ROLE_PSERVER) {
+        if (node_is_of_gang(*it, trainer) && (*it)->id.role == ROLE_PSERVER) {
             sim_after(delay(10 * SIM_MS, 2 * SIM_S), serve_end, *it);
         }
     }
@@ -372,7 +372,7 @@ static void train_if_complete(void *ctx)
     uint32_t n = 0;
     bool are_found = true;
     vec_each (struct sim_pod *, it, &pods) {
-        if (is_of_gang(*it, p) && runs(*it)) {
+        if (node_is_of_gang(*it, p) && runs(*it)) {
             n++;
             are_found = are_found && is_found(*it);
         }
@@ -392,7 +392,7 @@ static void train_if_complete(void *ctx)
         return;
     }
     vec_each (struct sim_pod *, it, &pods) {
-        if (is_of_gang(*it, p) && (*it)->id.role == ROLE_TRAINER) {
+        if (node_is_of_gang(*it, p) && (*it)->id.role == ROLE_TRAINER) {
             (*it)->trains_ns = sim.now_ns;
             sim_after(delay(SIM_S, 3 * SIM_S), step, *it);
         }
@@ -649,7 +649,7 @@ void node_evict(struct sim_pod *p)
 void node_preempt(struct sim_pod *p, bool by_queue)
 {
     vec_each (struct sim_pod *, it, &pods) {
-        if ((*it)->object != NULL && (*it == p || (by_queue && is_of_gang(*it, p)))) {
+        if ((*it)->object != NULL && (*it == p || (by_queue && node_is_of_gang(*it, p)))) {
             (*it)->preempted_by = by_queue ? PREEMPTED_BY_QUEUE : PREEMPTED_BY_SCHEDULER;
             report(*it);
             server_delete((*it)->object, CASCADE_BACKGROUND);

@@ -274,6 +274,7 @@ bool node_is_disowned(const struct sim_pod *p);
 /* Something goes wrong with all pods that are there. */
 void node_excuse_all(const char *why);
 bool node_is_alive(const struct sim_pod *p); /* its container runs, and the API knows the pod */
+bool node_is_of_gang(const struct sim_pod *a, const struct sim_pod *b); /* of one attempt */
 size_t node_count(void);
 struct sim_pod *node_get(size_t i);
 struct sim_pod *node_find_nonce(uint64_t nonce);

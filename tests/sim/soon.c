@@ -213,11 +213,6 @@ static void check_set_up(void)
 
 #define HALF_A_GANG_NS (50 * SIM_S) /* benchd gives up after 14 s of refusals */
 
-static bool is_of_gang(const struct sim_pod *a, const struct sim_pod *b)
-{
-    return str_eq(a->run_uid, b->run_uid) && attempt_id_eq(&a->id.attempt, &b->id.attempt);
-}
-
 /* Members of it that run, but not all were ever created: they keep room from others. */
 static void check_half_gangs(void)
 {
@@ -229,7 +224,7 @@ static void check_half_gangs(void)
         }
         uint32_t n = 0;
         for (size_t k = 0; k < node_count(); k++) {
-            n += is_of_gang(p, node_get(k));
+            n += node_is_of_gang(p, node_get(k));
         }
         if (n < p->n_servers + p->n_trainers) {
             sim_broken("half a gang (%s) keeps its room for %d s", p->name,

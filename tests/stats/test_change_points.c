@@ -3,21 +3,9 @@
 #include "tests/test.h"
 #include "stats/change_points.h"
 
-#include <math.h>
-
-#include "base/splitmix.h"
+#include "tests/stats/draws.h"
 
 #define N_MAX 120
-
-static double uniform(uint64_t *state)
-{
-    return ((double)(splitmix_next(state) >> 11) + 0.5) / 9007199254740992.0;
-}
-
-static double normal(uint64_t *state)
-{
-    return sqrt(-2 * log(uniform(state))) * cos(2 * 3.14159265358979323846 * uniform(state));
-}
 
 /* A tail to the right: a run now and then is much slower. */
 static double skewed(uint64_t *state)

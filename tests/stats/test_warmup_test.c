@@ -3,23 +3,11 @@
 #include "tests/test.h"
 #include "stats/warmup_test.h"
 
-#include <math.h>
-
-#include "base/splitmix.h"
+#include "tests/stats/draws.h"
 
 #define TRIALS_MAX 8
 #define STEPS_MAX 256
 #define ALPHA 0.01
-
-static double uniform(uint64_t *state)
-{
-    return ((double)(splitmix_next(state) >> 11) + 0.5) / 9007199254740992.0;
-}
-
-static double normal(uint64_t *state)
-{
-    return sqrt(-2 * log(uniform(state))) * cos(2 * M_PI * uniform(state));
-}
 
 /* The noise of a step, of deviation about 1. */
 enum shape { NORMAL, EXPONENTIAL, STRAGGLERS, ROUNDED };

@@ -17,7 +17,7 @@ struct child {
 
 static inline void child_keep(FILE *f, char *into, size_t size)
 {
-    rewind(f);
+    (void)fseek(f, 0, SEEK_SET);
     size_t n = fread(into, 1, size - 1, f);
     into[n] = '\0';
     fclose(f);

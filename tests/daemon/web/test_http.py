@@ -11,10 +11,8 @@ import socket
 import sqlite3
 import ssl
 import subprocess
-import sys
 import time
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import serve
 import run_file
 

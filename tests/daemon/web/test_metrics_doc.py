@@ -3,9 +3,7 @@ import os
 import pathlib
 import re
 import subprocess
-import sys
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import serve
 
 DOC = pathlib.Path(os.environ["BENCHD_SOURCE_DIR"]) / "docs" / "metrics.md"

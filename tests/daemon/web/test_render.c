@@ -26,7 +26,6 @@ static struct store_ops reader_ops;
 static const struct store_ops *real_ops;
 static atomic_bool is_held;      /* list_runs waits */
 static sem_t is_waiting, may_go; /* in list_runs; one post each */
-static atomic_int n_run_lists;   /* calls of list_runs */
 static atomic_llong now_ns;
 static atomic_llong cpu_ns, submitter_cpu_ns; /* of the render thread; of who submits */
 static sem_t has_looked; /* the render thread, at its CPU time; one post each */
@@ -50,7 +49,6 @@ int64_t __wrap_clock_thread_cpu_ns(void)
 
 static int list_runs_held(struct store *s, struct run_row **ret, size_t *ret_n, struct err *err)
 {
-    n_run_lists++;
     if (atomic_load(&is_held)) {
         assert_int_equal(sem_post(&is_waiting), 0);
         assert_int_equal(sem_wait(&may_go), 0);
@@ -127,7 +125,6 @@ static struct rig *rig_new(void)
     now_ns = 1000 * S_NS;
     cpu_ns = submitter_cpu_ns = 0;
     submitter = pthread_self();
-    n_run_lists = 0;
     is_held = false;
     assert_int_equal(sem_init(&is_waiting, 0, 0) | sem_init(&may_go, 0, 0), 0);
     assert_int_equal(sem_init(&has_looked, 0, 0), 0);
