@@ -25,6 +25,22 @@ from cyclonedx.validation.json import JsonStrictValidator
 error = JsonStrictValidator(SchemaVersion.V1_6).validate_str(sys.stdin.read())
 print(str(error.data)[:1000] if error else "", end="")
 """
+# The files that a provenance is about, if its signature is of the key and its form that of in-toto and SLSA.
+PROVENANCE = """
+import json, sys
+from cryptography.hazmat.primitives.serialization import load_pem_public_key
+from google.protobuf import json_format
+from in_toto_attestation.predicates.provenance.v1 import provenance_pb2
+from in_toto_attestation.v1 import statement, statement_pb2
+from securesystemslib import dsse, signer
+said = json.load(sys.stdin)
+key = signer.SSlibKey.from_crypto(load_pem_public_key(open(sys.argv[1], "rb").read()), said["signatures"][0]["keyid"])
+dsse.Envelope.from_dict(said).verify([key], 1)
+read = json_format.Parse(dsse.b64dec(said["payload"]), statement_pb2.Statement())
+statement.Statement.copy_from_pb(read).validate()
+made = json_format.ParseDict(json_format.MessageToDict(read.predicate), provenance_pb2.Provenance())
+print(json.dumps([{file.name: file.digest["sha256"] for file in read.subject}, len(made.build_definition.resolved_dependencies)]))
+"""
 
 
 def digest(path):
@@ -45,6 +61,17 @@ def check_sums(t, out, public):
                                    "-in", file.name], capture_output=True, check=False).returncode == 0
     sums = (out / "SHA256SUMS").read_bytes()
     t.equal((True, False), (verified(sums), verified(sums.replace(b"0", b"1", 1))), "its signature is of the key, and of these checksums only")
+
+
+def check_provenance(t, out, public):
+    def read(text):
+        done = subprocess.run([pinned.python("provenance", with_theirs=True), "-c", PROVENANCE, public], input=text, capture_output=True, text=True, check=False)
+        return json.loads(done.stdout) if done.returncode == 0 else done.stderr.splitlines()[-1]
+    text = (out / "provenance.intoto.jsonl").read_text()
+    files = {path.name: digest(path) for path in out.iterdir() if not path.name.startswith(("SHA256SUMS", "provenance"))}
+    found = read(text)
+    t.equal((files, True), (found[0], found[1] > 20), "provenance.intoto.jsonl, as in-toto reads it: the digest of every file, and what they were made of")
+    t.match("VerificationError", read(text.replace('"payload": "e', '"payload": "f', 1)), "its signature is of these words only")
 
 
 def check_manifest(t, out, path):

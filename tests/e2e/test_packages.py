@@ -191,6 +191,7 @@ def main():
         check_lintian(t, debs.values())
         out = pathlib.Path(name) / "release"
         release_checks.check_sums(t, out, folder / "public.pem")
+        release_checks.check_provenance(t, out, folder / "public.pem")
         release_checks.check_sbom(t, out)
         release_checks.check_schema(t, out)
         available = [*dependencies(debs), "python3-venv"]
