@@ -10,9 +10,8 @@
 #include "base/texts.h"
 
 struct bucket;
-/* "file:///DIR" or a path; "s3://BUCKET[/PREFIX]", with AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY,
- * AWS_SESSION_TOKEN, AWS_REGION, AWS_ENDPOINT_URL and AWS_CA_BUNDLE of `env`, which is getenv.
- * Sends no request yet. -EINVAL: the URL is wrong, or a variable is missing. */
+/* "file:///DIR" or a path; "s3://BUCKET[/PREFIX]", with what store.md names of `env`, which is
+ * getenv. Sends no request yet. -EINVAL: the URL is wrong, or a variable is missing. */
 int bucket_open(const char *url, char *(*env)(const char *name), struct bucket **ret,
                 struct err *err);
 void bucket_free(struct bucket *b); /* NULL is fine */

@@ -38,8 +38,8 @@ int s3_open(const char *place, char *(*env)(const char *name), struct s3 *ret, s
                        id == NULL ? "AWS_ACCESS_KEY_ID" : "AWS_SECRET_ACCESS_KEY");
     }
     const char *region = read_env(env, "AWS_REGION") ?: "us-east-1";
-    const char *own = read_env(env, "AWS_ENDPOINT_URL");
-    const char *token = read_env(env, "AWS_SESSION_TOKEN");
+    const char *own = read_env(env, "AWS_ENDPOINT_URL"),
+               *token = read_env(env, "AWS_SESSION_TOKEN");
     _cleanup_(freep) char *endpoint =
         own != NULL ? xstrdup(own) : xasprintf("https://s3.%s.amazonaws.com", region);
     ret->url = xasprintf("%.*s/%.*s", (int)(strlen(endpoint) - str_has_suffix(endpoint, "/")),
@@ -49,7 +49,7 @@ int s3_open(const char *place, char *(*env)(const char *name), struct s3 *ret, s
     ret->sign = xasprintf("aws:amz:%s:s3", region);
     ret->user = xasprintf("%s:%s", id, secret);
     ret->token = token == NULL ? NULL : xasprintf("x-amz-security-token: %s", token);
-    ret->ca = xstrdup_or_null(read_env(env, "AWS_CA_BUNDLE"));
+    ret->ca = xstrdup_or_null(read_env(env, "AWS_CA_BUNDLE") ?: read_env(env, "SSL_CERT_FILE"));
     return 0;
 }
 
@@ -112,6 +112,7 @@ static void set_options(CURL *c, struct s3 *s, const char *url, const struct buf
     (void)curl_easy_setopt(c, CURLOPT_XFERINFODATA, s);
     if (s->ca != NULL) {
         (void)curl_easy_setopt(c, CURLOPT_CAINFO, s->ca);
+        (void)curl_easy_setopt(c, CURLOPT_CAPATH, NULL);
     }
     if (body != NULL) { /* as a POST its bytes are signed, too */
         (void)curl_easy_setopt(c, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)body->len);

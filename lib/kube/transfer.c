@@ -187,10 +187,10 @@ static CURLcode set_tls(struct kube_transfer *t)
     CURLcode code = set_blob(t, CURLOPT_CAINFO_BLOB, e->ca_pem);
     code = code != CURLE_OK ? code : set_blob(t, CURLOPT_SSLCERT_BLOB, e->cert_pem);
     code = code != CURLE_OK ? code : set_blob(t, CURLOPT_SSLKEY_BLOB, e->key_pem);
-    if (e->ca_pem !=
-        NULL) { /* only this CA: by default libcurl would also trust the system's folder */
+    const char *own = getenv("SSL_CERT_FILE"); /* as Go's programs and OpenSSL read it */
+    if (e->ca_pem != NULL || (own != NULL && own[0] != '\0')) { /* and not what the system trusts */
         SET(CURLOPT_CAPATH, NULL);
-        SET(CURLOPT_CAINFO, NULL);
+        SET(CURLOPT_CAINFO, e->ca_pem != NULL ? NULL : own);
     }
     SET(CURLOPT_SSL_VERIFYPEER, e->is_insecure ? 0L : 1L);
     SET(CURLOPT_SSL_VERIFYHOST, e->is_insecure ? 0L : 2L);

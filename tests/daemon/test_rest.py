@@ -49,14 +49,6 @@ class Api(fake_api.FakeApi):
         return ((self.lease or {}).get("metadata", {}).get("annotations") or {}).get("benchd.io/address")
 
 
-def certificate(folder):
-    pair = folder / "server.crt", folder / "server.key"
-    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
-                    "-subj", "/CN=kube", "-addext", "subjectAltName=IP:127.0.0.1", "-out", pair[0], "-keyout", pair[1]],
-                   check=True, capture_output=True)
-    return pair
-
-
 def config(url, ca):
     return {"current-context": "c", "contexts": [{"name": "c", "context": {"cluster": "k", "user": "u", "namespace": "benchd"}}],
             "clusters": [{"name": "k", "cluster": {"server": url, "certificate-authority": str(ca)}}],
@@ -87,7 +79,7 @@ def main():
     t = tap.Tap()
     with tempfile.TemporaryDirectory(prefix="benchd-rest-") as name:
         folder = pathlib.Path(name)
-        pair = certificate(folder)
+        pair = tap.make_certificate(folder, "kube")
         with Api(fake_api.tls_context(*pair)) as fake:
             (folder / "config").write_text(json.dumps(config(fake.url, pair[0])), encoding="utf-8")
             with subprocess.Popen([os.environ["BENCHD"], "--kubeconfig", str(folder / "config"), "--store", f"sqlite:{folder}/results.db",

@@ -1,6 +1,5 @@
 """Changes for Cluster.make_kubeconfig: kubeconfigs that are wrong in one way, or another account's."""
 import base64
-import subprocess
 
 
 def set_token(token):
@@ -16,10 +15,3 @@ def set_server(url):
 
 def set_authority(pem):
     return lambda cluster, _user, _config: cluster.update({"certificate-authority-data": base64.b64encode(pem).decode()})
-
-
-def foreign_authority(folder):
-    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days",
-                    "2", "-subj", "/CN=other", "-keyout", folder / "other.key", "-out", folder / "other.crt"],
-                   check=True, capture_output=True)
-    return (folder / "other.crt").read_bytes()

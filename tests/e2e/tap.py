@@ -1,6 +1,7 @@
 """What the end-to-end tests share: TAP on stdout, and the files that they read."""
 import pathlib
 import re
+import subprocess
 import sys
 import threading
 
@@ -15,6 +16,14 @@ def whole(path):
         return f"{found[1]}template:\n" + "".join(f"{found[1]}  {line}\n" for line in text.splitlines())
     text = re.sub(r"(?m)^( +launcher:) \{(templateFrom: .*)\}$", r"\1\n      \2", path.read_text(encoding="utf-8"))
     return re.sub(r"(?m)^( +)templateFrom: (\S+)\n", template, text)
+
+
+def make_certificate(folder, name, subject="IP:127.0.0.1"):
+    """The files of a certificate, which is its own authority, and of its key."""
+    pair = folder / f"{name}.crt", folder / f"{name}.key"
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", pair[1], "-out", pair[0],
+                    "-days", "2", "-subj", f"/CN={name}", "-addext", f"subjectAltName={subject}"], check=True, capture_output=True)
+    return pair
 
 
 AT_END = []   # called with the Tap before it prints its plan

@@ -112,29 +112,12 @@ def check_same_bytes(t, name, build_dir, folder):
     t.ok(first == mkimage.make(name, build_dir, folder).read_bytes(), f"{name}: the same bytes again")
 
 
-class Bucket(http.server.BaseHTTPRequestHandler):
-    """A server of S3 without objects."""
-
-    def do_GET(self):
-        body = b"<?xml version='1.0'?><Error><Code>NoSuchKey</Code></Error>"
-        self.send_response(404)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_):
-        pass
-
-
 def serve_https(folder):
     """(its port, the file of its certificate, which is its own authority)"""
-    certificate, key = folder / "server.pem", folder / "server.key"
-    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "1",
-                    "-subj", "/CN=test", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", certificate],
-                   check=True, capture_output=True)
+    certificate, key = tap.make_certificate(folder, "server")
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate, key)
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Bucket)
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), http.server.BaseHTTPRequestHandler)   # answers 501
     server.handle_error = lambda *_: None   # a client that does not trust it
     server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
     threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -164,10 +147,11 @@ def check_https(t, build_dir, folder):
     authorities = bundle.read_bytes() if bundle.exists() else b""
     t.ok(authorities.count(b"BEGIN CERTIFICATE") > 50, "benchd: the image has authorities")
     t.match("SSL certificate problem: self-signed certificate", ask(), "https: a server that none of them has signed is refused")
-    t.match("404: NoSuchKey", ask(AWS_CA_BUNDLE="/tmp/own.pem"), "https: AWS_CA_BUNDLE names another authority")
+    for name in ("AWS_CA_BUNDLE", "SSL_CERT_FILE"):
+        t.match("the server answered 501", ask(**{name: "/tmp/own.pem"}), f"https: {name} names another authority")
     bundle.parent.mkdir(parents=True, exist_ok=True)
     bundle.write_bytes(authorities + certificate.read_bytes())
-    t.match("404: NoSuchKey", ask(), "https: the authorities of the image are those that are trusted")
+    t.match("the server answered 501", ask(), "https: the authorities of the image are those that are trusted")
 
 
 def main():

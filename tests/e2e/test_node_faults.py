@@ -55,13 +55,16 @@ def start_registry(cluster):
 
 
 def start_prometheus(node):
-    """In the node's network, where it scrapes the kubelet; benchd may read nodes, which are known by a label."""
+    """In the node's network, where it scrapes the kubelet, with an authority of its own; benchd may read nodes, which are known by a label."""
     folder = node.cluster.dir / "prometheus"
     folder.mkdir()
     (folder / "prometheus.yml").write_text("scrape_configs:\n" + "".join(
         SCRAPE.format(name=name, path=path, ip=node.ip, pki=node.cluster.dir / "pki")
         for name, path in (("kubelet", "/metrics"), ("resource", "/metrics/resource"))))
-    node.cluster.start("prometheus", "prometheus", f"--config.file={folder}/prometheus.yml", f"--storage.tsdb.path={folder}/data",
+    certificate, key = tap.make_certificate(folder, "own", f"IP:{node.ip}")
+    (folder / "web.yml").write_text(f"tls_server_config: {{cert_file: {certificate}, key_file: {key}}}\n")
+    node.cluster.kubectl("create", "configmap", "authorities", "-n", NS, f"--from-file=ca.crt={certificate}")
+    node.cluster.start("prometheus", "prometheus", f"--web.config.file={folder}/web.yml", f"--config.file={folder}/prometheus.yml", f"--storage.tsdb.path={folder}/data",
                        f"--web.listen-address={node.ip}:{PROMETHEUS_PORT}")
     node.cluster.kubectl("apply", "-f", tap.ROOT / "manifests" / "node-reader.yaml")
     node.cluster.kubectl("label", "node", node.name, "node.kubernetes.io/instance-type=here")
@@ -87,8 +90,11 @@ def check_metrics(t, user):
 
 def shorten_waits(user):
     """As a user changes the options of benchd: in its Deployment."""
-    options = [*PATIENCE, "--prometheus", f"http://{user.node.ip}:{PROMETHEUS_PORT}"]
+    options = [*PATIENCE, "--prometheus", f"https://{user.node.ip}:{PROMETHEUS_PORT}"]
     patch = [{"op": "add", "path": "/spec/template/spec/containers/0/args/-", "value": word} for word in options]
+    patch += [{"op": "add", "path": f"/spec/template/spec/{path}", "value": value} for path, value in (
+        ("containers/0/env/-", {"name": "SSL_CERT_FILE", "value": "/etc/own/ca.crt"}), ("volumes/-", {"name": "own", "configMap": {"name": "authorities"}}),
+        ("containers/0/volumeMounts/-", {"name": "own", "mountPath": "/etc/own", "readOnly": True}))]
     user.k("patch", "deployment", "benchd", "-n", NS, "--type=json", "-p", json.dumps(patch))
     done = user.k("rollout", "status", "deployment/benchd", "-n", NS, f"--timeout={START_S}s", check=False)
     user.t.equal((0, ""), (done.returncode, done.stderr), "benchd with other options")

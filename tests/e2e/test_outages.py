@@ -14,7 +14,7 @@ import kwok
 import tap
 from benchd import BENCHCTL, Benchd, definition, wait_for
 from cluster import CONTROLLERS, CRD, Cluster, die_with_parent
-from kubeconfigs import foreign_authority, set_authority, set_server, set_token
+from kubeconfigs import set_authority, set_server, set_token
 from rest import NS, RUNS, Api
 
 RBAC = tap.ROOT / "manifests" / "rbac.yaml"
@@ -34,7 +34,7 @@ class WrongStarts:
         stranger = k("create", "token", "stranger").stdout.strip()
         server = json.loads(k("config", "view", "-o", "json").stdout)["clusters"][0]["cluster"]["server"]
         self.soon = [self.start(*row) for row in (
-            ("wrong authority", set_authority(foreign_authority(cluster.dir)),
+            ("wrong authority", set_authority(tap.make_certificate(cluster.dir, "other")[0].read_bytes()),
              "TLS: .*certificate.*; check certificate-authority"),
             ("refused token", set_token("wrong"), "HTTP 401 Unauthorized: .*log in again, or choose another context"),
             ("no rights", set_token(stranger),

@@ -21,6 +21,22 @@ class Request:
         self.method, self.path, self.headers, self.body, self.at_s = method, path, headers, body, None
 
 
+class Server(socketserver.ThreadingTCPServer):
+    daemon_threads = True
+    allow_reuse_address = True
+    request_queue_size = 128
+    tls = None
+
+    def get_request(self):
+        connection, address = super().get_request()
+        if self.tls is not None:
+            connection = self.tls.wrap_socket(connection, server_side=True, do_handshake_on_connect=False)
+        return connection, address
+
+    def handle_error(self, *_):
+        pass   # clients that go away in the middle are what this is for
+
+
 class FakeApi:
     def __init__(self, tls=None, port=0):
         self.answers, self.requests = {}, []
@@ -33,21 +49,8 @@ class FakeApi:
             def handle(self):
                 fake.serve(self)
 
-        class Server(socketserver.ThreadingTCPServer):
-            daemon_threads = True
-            allow_reuse_address = True
-            request_queue_size = 128
-
-            def get_request(self):
-                connection, address = super().get_request()
-                if tls is not None:
-                    connection = tls.wrap_socket(connection, server_side=True, do_handshake_on_connect=False)
-                return connection, address
-
-            def handle_error(self, *_):
-                pass   # clients that go away in the middle are what this is for
-
         self.server = Server(("127.0.0.1", port), Handler)
+        self.server.tls = tls
         self.port = self.server.server_address[1]
         self.scheme = "http" if tls is None else "https"
 

@@ -7,6 +7,8 @@ import struct
 import threading
 import time
 
+import fake_api
+
 DATA, HEADERS, RST_STREAM, SETTINGS, PING, GOAWAY = 0, 1, 3, 4, 6, 7
 END_STREAM, END_HEADERS, ACK = 1, 4, 1
 NO_ERROR, INTERNAL_ERROR, REFUSED_STREAM = 0, 2, 7
@@ -66,18 +68,8 @@ class FakeH2:
                     fake.connections.append(connection)
                 connection.serve()
 
-        class Server(socketserver.ThreadingTCPServer):
-            daemon_threads = True
-            allow_reuse_address = True
-
-            def get_request(self):
-                connection, address = super().get_request()
-                return tls.wrap_socket(connection, server_side=True, do_handshake_on_connect=False), address
-
-            def handle_error(self, *_):
-                pass   # clients that go away in the middle are what this is for
-
-        self.server = Server(("127.0.0.1", 0), Handler)
+        self.server = fake_api.Server(("127.0.0.1", 0), Handler)
+        self.server.tls = tls
         self.url = f"https://127.0.0.1:{self.server.server_address[1]}"
 
     def __enter__(self):

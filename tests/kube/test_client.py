@@ -449,14 +449,6 @@ def priorities(t):
         s.equal(0, s.probe.next(events).get("r"), "all are created")
 
 
-def make_certificate(folder, name, subject):
-    pair = folder / f"{name}.crt", folder / f"{name}.key"
-    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
-                    "-keyout", pair[1], "-out", pair[0], "-days", "2", "-subj", f"/CN={name}", "-addext",
-                    f"subjectAltName={subject}"], check=True, capture_output=True)
-    return pair
-
-
 def system_trust(t, folder, good, other):
     """The kubeconfig's CA is the only one: what the system trusts counts only where none is named."""
     private = ["unshare", "-rm", "sh", "-c", 'mount --bind "$0" /etc/ssl/certs && exec "$@"', str(folder / "system")]
@@ -470,8 +462,9 @@ def system_trust(t, folder, good, other):
         return
     with fake_api.FakeApi(fake_api.tls_context(*other)) as fake:
         fake.on("GET", "/x", obj(200, {}))
-        for name, cluster, r in (("another CA is named", {"certificate-authority": "good.crt"}, -71), ("none is", {}, 0)):
-            probe = Probe(kubeconfig(folder, fake.url, **cluster), private)
+        for name, cluster, own, r in (("another CA is named", {"certificate-authority": "good.crt"}, f"{folder}/other.crt", -71), ("none is", {}, "", 0),
+                                      ("SSL_CERT_FILE names another", {}, f"{folder}/good.crt", -71)):
+            probe = Probe(kubeconfig(folder, fake.url, **cluster), ["env", f"SSL_CERT_FILE={own}", *private])
             t.equal(r, probe.ask("get", path="/x", tries=1).get("r"), f"TLS: the system trusts it, {name}")
             t.equal((0, ""), probe.quit(), f"TLS: the system trusts it, {name}: ends clean")
 
@@ -480,7 +473,7 @@ def tls(t):
     with tempfile.TemporaryDirectory(prefix="benchd-kube-") as folder:
         folder = pathlib.Path(folder)
 
-        good, other, named = (make_certificate(folder, *row) for row in (
+        good, other, named = (tap.make_certificate(folder, *row) for row in (
             ("good", "IP:127.0.0.1"), ("other", "IP:127.0.0.1"), ("named", "DNS:kube.test")))
         inline = base64.b64encode(good[0].read_bytes()).decode()
         rows = [
@@ -546,7 +539,7 @@ def proxies(t):
     """$HTTPS_PROXY and $NO_PROXY are obeyed as other programs for Kubernetes do, which never use a proxy for this machine.
     0.0.0.0 leads here, too, but is no address of this machine to them."""
     with tempfile.TemporaryDirectory(prefix="benchd-kube-") as folder:
-        pair = make_certificate(pathlib.Path(folder), "far", "DNS:kube.test,IP:127.0.0.1,IP:0.0.0.0")
+        pair = tap.make_certificate(pathlib.Path(folder), "far", "DNS:kube.test,IP:127.0.0.1,IP:0.0.0.0")
         with fake_api.FakeApi(fake_api.tls_context(*pair)) as fake, Proxy(fake.port) as proxy:
             fake.on("GET", "/x", obj(200, {}))
             fake.on("GET", "/forbidden", status(403, "Forbidden", "no"))
@@ -593,7 +586,7 @@ class Socks(socketserver.ThreadingTCPServer):
 def proxy_url(t):
     """The cluster's own proxy: used for every address, and whatever the environment says."""
     with tempfile.TemporaryDirectory(prefix="benchd-kube-") as folder:
-        pair = make_certificate(pathlib.Path(folder), "far", "DNS:kube.test,IP:127.0.0.1")
+        pair = tap.make_certificate(pathlib.Path(folder), "far", "DNS:kube.test,IP:127.0.0.1")
         environment = {"HTTPS_PROXY": "http://127.0.0.1:9", "NO_PROXY": "*"}
         with fake_api.FakeApi(fake_api.tls_context(*pair)) as fake, Proxy(fake.port) as http, Socks(fake.port) as socks, \
                 Proxy(fake.port, fake_api.tls_context(*pair)) as https, mock.patch.dict(os.environ, environment):
@@ -636,8 +629,8 @@ def client_certificates(t):
     """A certificate that is replaced: what tells us is a 401, for TLS itself lets an old one pass."""
     with tempfile.TemporaryDirectory(prefix="benchd-kube-") as folder:
         folder = pathlib.Path(folder)
-        server = make_certificate(folder, "server", "IP:127.0.0.1")
-        old, new = make_certificate(folder, "old", "DNS:old"), make_certificate(folder, "new", "DNS:new")
+        server = tap.make_certificate(folder, "server", "IP:127.0.0.1")
+        old, new = tap.make_certificate(folder, "old", "DNS:old"), tap.make_certificate(folder, "new", "DNS:new")
         context = fake_api.tls_context(*server)
         context.verify_mode = ssl.CERT_OPTIONAL
         context.load_verify_locations(cadata=old[0].read_text() + new[0].read_text())

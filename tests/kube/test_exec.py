@@ -11,10 +11,7 @@ from unittest import mock
 import fake_api
 from fake_api import obj, status, stream
 from probe import Probe, ProbeScene
-from test_client import kubeconfig, make_certificate
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "e2e"))
-import tap  # noqa: E402
+from test_client import kubeconfig, tap
 
 V1, V1BETA1 = (f"client.authentication.k8s.io/{v}" for v in ("v1", "v1beta1"))
 HINT = "Install it with\n   make install"
@@ -223,8 +220,8 @@ def failing(t):
 def certificates(t):
     """A client certificate from a plugin; the next run has another."""
     def tls(folder):
-        server = make_certificate(folder, "server", "IP:127.0.0.1")
-        pairs = [make_certificate(folder, f"c{i}", f"DNS:c{i}") for i in (1, 2)]
+        server = tap.make_certificate(folder, "server", "IP:127.0.0.1")
+        pairs = [tap.make_certificate(folder, f"c{i}", f"DNS:c{i}") for i in (1, 2)]
         for i, pair in enumerate(pairs, 1):
             (folder / f"credential{i}").write_text(credential(
                 clientCertificateData=pair[0].read_text(), clientKeyData=pair[1].read_text()))

@@ -11,10 +11,7 @@ import fake_api
 import fake_h2
 from fake_h2 import each, goaway, more, ok, reset
 from probe import Probe, ProbeScene
-from test_client import kubeconfig, make_certificate
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "e2e"))
-import tap  # noqa: E402
+from test_client import kubeconfig, tap
 
 POD = {"kind": "Pod", "metadata": {"name": "a"}}
 # How long a request waits for an answer that never comes. One that does come has as long, on a machine that stalls for seconds.
@@ -204,7 +201,7 @@ def main():
     t = tap.Tap()  # the scenes mostly wait, so they run at the same time
     with tempfile.TemporaryDirectory(prefix="benchd-kube-") as folder:
         folder = pathlib.Path(folder)
-        pair = make_certificate(folder, "h2", "IP:127.0.0.1")
+        pair = tap.make_certificate(folder, "h2", "IP:127.0.0.1")
         for test in TESTS:
             (folder / test.__name__).mkdir()
         with ThreadPoolExecutor(len(TESTS)) as pool:

@@ -69,6 +69,7 @@ EDGES = {
         r"(?<![\w.>])(getenv|secure_getenv|setenv|unsetenv|putenv|clearenv)\s*\(",
         {
             "lib/run/processes/child.c": "children get PATH and locale of the caller",
+            "lib/kube/transfer.c": "SSL_CERT_FILE says whom https trusts, as HTTPS_PROXY, which libcurl reads there, says by which way",
             "ctl/*/*.c": "the command line reads its variables",
             "daemon/main.c": "a pod is told where the API server is",
             "worker/*.c": "BENCHD_* is the worker's command line",
