@@ -46,11 +46,35 @@ static int set_step(json_t *at, const char *step, json_t *value_take, struct err
     return r == 0 ? 0 : err_set(err, EINVAL, "'%s' cannot be set", step);
 }
 
+/* Is the step to an item that may have to be made, "-" or "key=value"? */
+static bool makes_item(const char *step)
+{
+    const size_t len = strcspn(step, "/"), key = strcspn(step, "=");
+    return (len == 1 && step[0] == '-') || (key > 0 && key < len);
+}
+
+/* The item of a list that has this value, "key=value"; NULL: none, or no such step. */
+static json_t *find_item(const json_t *at, const char *step)
+{
+    const char *value = strchr(step, '=');
+    json_t *item;
+    size_t i;
+    json_array_foreach ((json_t *)at, i, item) { /* only read */
+        _cleanup_(freep) char *key = value == NULL ? NULL : xstrndup(step, (size_t)(value - step));
+        const char *text = key == NULL ? NULL : json_string_value(json_object_get(item, key));
+        if (text != NULL && str_eq(text, value + 1)) {
+            return item;
+        }
+    }
+    return NULL;
+}
+
 /* The child by that step; a missing one, or null, becomes a map, or a list if it shall get an item.
  * NULL if it cannot exist (*err). */
 static json_t *enter_step(json_t *at, const char *step, bool gets_item, struct err *err)
 {
-    json_t *child = NULL;
+    json_t *child = json_is_array(at) ? find_item(at, step) : NULL;
+    const char *value = strchr(step, '=');
     uint64_t index;
     if (json_is_object(at)) {
         child = json_object_get(at, step);
@@ -61,6 +85,11 @@ static json_t *enter_step(json_t *at, const char *step, bool gets_item, struct e
         return child;
     }
     child = gets_item ? json_array() : json_object();
+    if (json_is_array(at) && makes_item(step) && value != NULL) {
+        _cleanup_(freep) char *key = xstrndup(step, (size_t)(value - step));
+        (void)json_object_set_new(child, key, json_string(value + 1)); /* text of a checked tree */
+        step = "-";
+    }
     return set_step(at, step, child, err) < 0 ? NULL : child;
 }
 
@@ -80,7 +109,7 @@ static json_t *enter_parent(json_t *root, const char *pointer, char **ret_last, 
             return at;
         }
         rest += len + 1;
-        at = enter_step(at, step, rest[0] == '-' && (rest[1] == '/' || rest[1] == '\0'), err);
+        at = enter_step(at, step, makes_item(rest), err);
         free(step);
         if (at == NULL) {
             (void)err_wrap(err, -EINVAL, "path '%s'", pointer);
@@ -120,8 +149,9 @@ const json_t *json_pointer_get(const json_t *root, const char *pointer)
         const size_t len = strcspn(rest + 1, "/");
         _cleanup_(freep) char *step = step_dup(rest + 1, len);
         uint64_t index;
-        at = json_is_array(at) && parse_u64(step, &index) == 0 ? json_array_get(at, index)
-                                                               : json_object_get(at, step);
+        at = !json_is_array(at)             ? json_object_get(at, step)
+             : parse_u64(step, &index) == 0 ? json_array_get(at, index)
+                                            : find_item(at, step);
         rest += 1 + len;
     }
     return at;

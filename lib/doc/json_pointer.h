@@ -1,4 +1,5 @@
-/* Values of a jansson document by JSON pointer (RFC 6901). Pure. */
+/* Values of a jansson document by JSON pointer (RFC 6901). A step "key=value" is the item of a list
+ * that has this text there; json_pointer_enter makes a missing one. Pure. */
 #pragma once
 
 #include <jansson.h>

@@ -11,9 +11,11 @@ enum log_group {
     LOG_EPOCH,   /* number of the epoch or pass */
     LOG_BATCH,   /* samples a step */
     LOG_SAMPLES, /* units that the line covers; in an Info line: that an epoch has */
+    LOG_BYTES,   /* that one call moves, for the unit GB */
     LOG_RANK,    /* which process of several printed the line */
     /* other numbers, but for two texts */
     LOG_RATE,             /* units a second */
+    LOG_RATE_MB,          /* the same in megabytes, for the unit GB; it becomes a LOG_RATE */
     LOG_STEP_RATE,        /* steps a second */
     LOG_STEP_S,           /* time of one step */
     LOG_STEP_MS,          /* the same in milliseconds */
@@ -45,7 +47,7 @@ enum log_group {
     LOG_UNIX_S,  /* the same in seconds since 1970 */
     LOG_UNIX_MS, /* the same in milliseconds */
 };
-#define LOG_GROUP_COUNT 37
+#define LOG_GROUP_COUNT 39
 
 extern const char *const log_group_names[LOG_GROUP_COUNT]; /* in groups.c: "step", ... */
 bool log_group_is_count(enum log_group group);             /* a whole number */

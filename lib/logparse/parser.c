@@ -121,6 +121,9 @@ static double units_of_step(const struct log_parser *p, const struct log_line_ru
     if (t->counts_steps) {
         return 1;
     }
+    if (v->has[LOG_BYTES]) {
+        return v->number[LOG_BYTES] / 1e9;
+    }
     if (line->kind == LOG_KIND_STEP && line->each > 0 && !v->has[LOG_BATCH]) {
         return line->each;
     }
@@ -546,6 +549,12 @@ static enum log_use take_line(struct log_parser *p, size_t index, const struct l
     return use;
 }
 
+static bool is_comment(const char *text, size_t len)
+{
+    const char *sign = memchr(text, '#', len);
+    return sign != NULL && array_all(text, (size_t)(sign - text), c, *c == ' ');
+}
+
 /* LOG_USE_COUNT: no line of the rule matches it. */
 static enum log_use match_line(struct log_parser *p, const char *text, size_t text_len,
                                int64_t rank)
@@ -559,7 +568,10 @@ static enum log_use match_line(struct log_parser *p, const char *text, size_t te
     if (rule->end != NULL && !p->has_ended) {
         p->has_ended = log_matcher_run(p->matcher, rule->end, text, text_len, &match) > 0;
     }
-    for (size_t i = 0; i < rule->lines.len; i++) {
+    if (rule->header != NULL && is_comment(text, text_len)) {
+        p->is_below = log_matcher_run(p->matcher, rule->header, text, text_len, &match) > 0;
+    }
+    for (size_t i = 0; i < rule->lines.len && (rule->header == NULL || p->is_below); i++) {
         const struct log_line_rule *l = &rule->lines.items[i];
         const int r = !l->roles[p->params.role]
                           ? 0

@@ -26,9 +26,9 @@ const struct node *log_rule_schema(void)
 /* A throughput follows from the line's own numbers, perhaps with the batch size. */
 static bool has_rate(const struct log_pattern *p)
 {
-    static const enum log_group groups[] = {LOG_RATE,    LOG_STEP_RATE, LOG_STEP_S,
-                                            LOG_STEP_MS, LOG_STEP_US,   LOG_TIME_S,
-                                            LOG_TIME_MS, LOG_TIME_CLOCK};
+    static const enum log_group groups[] = {LOG_RATE,   LOG_RATE_MB, LOG_STEP_RATE,
+                                            LOG_STEP_S, LOG_STEP_MS, LOG_STEP_US,
+                                            LOG_TIME_S, LOG_TIME_MS, LOG_TIME_CLOCK};
     return array_any(groups, COUNT_OF(groups), it, log_pattern_has(p, *it));
 }
 
@@ -112,6 +112,7 @@ struct log_rule *log_rule_read(struct diags *d, const struct place *at)
     rule->format = place_enum(&place, "format", format_names, LOG_RULE_LINES);
     (void)read_pattern(d, &place, "restart", &rule->restart);
     (void)read_pattern(d, &place, "end", &rule->end);
+    (void)read_pattern(d, &place, "header", &rule->header);
     place_items (item, &place, "lines") {
         read_line(d, &item, vec_push(&rule->lines));
     }
@@ -156,5 +157,6 @@ void log_rule_free(struct log_rule *rule)
     vec_done(&rule->lines);
     log_pattern_free(rule->restart);
     log_pattern_free(rule->end);
+    log_pattern_free(rule->header);
     free(rule);
 }

@@ -96,6 +96,10 @@ int log_values_read(const struct log_match *match, struct log_values *ret, struc
         }
         ret->has[i] = r == 0;
     }
+    if (ret->has[LOG_RATE_MB]) {
+        ret->number[LOG_RATE] = ret->number[LOG_RATE_MB] / 1e3;
+        ret->has[LOG_RATE] = true;
+    }
     return 0;
 }
 

@@ -25,7 +25,7 @@ static const struct {
     {"accelerator", "accelerator"}, {"framework", "framework"}, {"system", "system"},
     {"cuda", "CUDA"}, {"nccl", "NCCL"},
     {"global_batch_size", "batch of the job"}, {"instance_type", "instance type"},
-    {"zone", "zone"}, {"node_labels", "node labels"},
+    {"zone", "zone"}, {"node_labels", "node labels"}, {"kubernetes", "Kubernetes"},
     {"work", "work"}, {"program", "program"}, {"program_folder", "folder of the program"},
     {"transport", "transport"},
 };

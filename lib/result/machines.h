@@ -10,12 +10,12 @@
 
 /* The clock of the CPU, which may change by itself, is no key. compare has words of its own for the
  * transport. */
-#define MACHINE_KEYS_COMPARED 27
+#define MACHINE_KEYS_COMPARED 28
 enum {
     MACHINE_ACCELERATOR = 15,
     MACHINE_BATCH = 20,
-    MACHINE_WORK = 24,
-    MACHINE_PROGRAM = 25,
+    MACHINE_WORK = 25,
+    MACHINE_PROGRAM = 26,
     MACHINE_TRANSPORT =
         MACHINE_KEYS_COMPARED, /* over what replicas exchanged, by their summaries */
     MACHINE_KEY_COUNT

@@ -9,7 +9,8 @@
 #include "core/json_field.h"
 
 #define VERSION "abcdefghijklmnopqrstuvwxyz0123456789"
-#define PARTS "/spec/podTemplateOverrides/"
+#define PARTS "/spec/runtimePatches/"
+#define PARTS_OF_2_1 "/spec/podTemplateOverrides/" /* Trainer until 2.1 */
 
 /* manifests/jobs has a Role for each of them. */
 static const struct kind {
@@ -76,6 +77,7 @@ int job_object_check(const json_t *object, enum job_use use, struct template_pro
 
 bool job_kind_has_part_at(const json_t *object, const char *path)
 {
-    return str_eq(fact_text(object, "kind"), "TrainJob") && str_has_prefix(path, PARTS) &&
-           strchr(path + strlen(PARTS), '/') == NULL;
+    return str_eq(fact_text(object, "kind"), "TrainJob") &&
+           (str_has_prefix(path, PARTS) || (str_has_prefix(path, PARTS_OF_2_1) &&
+                                            strchr(path + strlen(PARTS_OF_2_1), '/') == NULL));
 }

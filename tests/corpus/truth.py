@@ -219,9 +219,10 @@ def steps(name, pattern, unit="samples", read=number, gaps=False, tokens=None):
 def table(name, pattern, unit, of):
     """A sweep or a summary: the last row that the pattern finds has the `value`."""
     def function(log):
-        found = log.find(pattern)
-        line, match = found[-1]
-        return {"figures": [figure(number(match["value"]), unit, of)], "lines": [line, line], "readings": len(found), "witness": "none"}
+        *_, (line, match) = found = log.find(pattern)
+        value, size = number(match["value"]), int(match.groupdict().get("size", 0))
+        rates = [figure((value if unit == "MB/s" else size / value) / 1e3, "GB/s", of)] if size else []
+        return {"figures": [figure(value, unit, of), *rates], "lines": [line, line], "readings": len(found), "witness": "none"}
     SHAPES[name] = function
 
 
@@ -338,7 +339,7 @@ steps("automodel", r"^(?P<stamp>[-\d]+ [\d:]+) \| INFO \| root \| step (?P<step>
 
 table("osu_latency", r"^(?P<size>\d+) +(?P<value>[\d.]+)$", "us", "largest size")
 table("osu_bw", r"^(?P<size>\d+) +(?P<value>[\d.]+)$", "MB/s", "largest size")
-table("imb", r"^ +\d+ +\d+ +[\d.]+ +[\d.]+ +(?P<value>[\d.]+)$", "us", "mean of the largest size")
+table("imb", r"^ +(?P<size>\d+) +\d+ +[\d.]+ +[\d.]+ +(?P<value>[\d.]+)$", "us", "mean of the largest size")
 table("perftest", r"^ \d+ +\d+ +[\d.]+ +(?P<value>[\d.]+) *\t", "Gb/s", "average of the largest size")
 table("hpl", r"^WR\S+ .* (?P<value>[\d.]+e[+]\d+)$", "Gflop/s", "result")
 table("stream", r"^Triad: +(?P<value>[\d.]+) ", "MB/s", "Triad")

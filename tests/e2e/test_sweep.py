@@ -131,7 +131,7 @@ def check_gpus(t, cluster, ctl):
         expected = p["throughput"]["value"] * 9.3e10 / p["devices"] / 67e12
         t.ok(abs(p["metrics"]["mfu"]["value"] / expected - 1) < 1e-9, "run: MFU by the label of its node", (expected, p["metrics"]))
     told = ctl("describe", result["run"]).stdout
-    for fact in ("accelerator: +NVIDIA-H100-80GB-HBM3", "gpu_driver: +nvidia 535.104.05", "instance_type: +p5.48xlarge", "zone: +z1",
+    for fact in ("accelerator: +NVIDIA-H100-80GB-HBM3", "gpu_driver: +nvidia 535.104.05", "instance_type: +p5.48xlarge", "zone: +z1", r"kubernetes: +v1\.\d+\.\d+",
                  'node_labels: +{"rack":"r7"}'):
         t.match(rf"(?m)^  {fact}$", told, "describe: where it ran")
     text = ctl("results", result["run"], "--explain").stdout
@@ -213,6 +213,21 @@ def check_node_pairs(t, cluster, ends, ctl):
          "the pairs of the slow node are the slowest", figures)
 
 
+def check_shipped_on_gpus(t, cluster, ctl):
+    """The shipped definitions for GPUs, as they are, on four nodes of eight: a rehearsal, where pods are placed and end, and nothing is
+    measured. A point has the devices of its pods, and no two pods of eight share a node."""
+    kwok.make_nodes(cluster, 4, cpu="128", memory="2Ti", name="gpu", **{"nvidia.com/gpu": "8"})
+    for name, some, devices in (("imagenet-gpu", "workers=1", [1, 2, 4, 8]), ("imagenet-gpu", "workers=2,4", [16, 32]),   # 4 failures end it
+                                ("llm-fsdp", "net=1b", [8, 16, 32]), ("nccl-allreduce", "bytes=65536", [8, 16, 32])):
+        done = ctl("run", name, "--set", some, "--repeats", "1", "-o", "json")
+        points = (result := json.loads(done.stdout))["points"]
+        t.equal((1, True, devices), (done.returncode, result["simulated"], [p["devices"] for p in points]), f"{name}: devices of the points")
+        t.equal({("MetricsUnavailable", None)}, {(p["phase"], p["throughput"]["value"]) for p in points}, f"{name}: pods end, without a figure")
+        nodes = [{replica["placement"]["node"] for replica in p["trials"][0]["replicas"]["items"]} for p in points]
+        t.equal([(max(1, n // 8), {"gpu"}) for n in devices], [(len(names), {node.partition("-")[0] for node in names}) for names in nodes],
+                f"{name}: a node for each pod, of those with devices")
+
+
 def check_no_summaries(t):
     """Replicas that end well and say nothing: no number is made up, and everything says so."""
     with Cluster(parts=CONTROLLERS, kwok=kwok.without_ends) as cluster, kwok.GangEnds(cluster, summaries=False), Benchd(cluster):
@@ -237,6 +252,7 @@ def check_no_summaries(t):
                 "kubectl wait --for=condition=MetricsUnavailable")
         t.match("MetricsUnavailable", ctl("results", name).stdout, "results: the tables")
         t.match(rf"(?m)^{name} .*Failed", ctl("get", "runs").stdout, "get runs")
+        check_shipped_on_gpus(t, cluster, ctl)
 
 
 def main():

@@ -240,6 +240,11 @@ struct log_row {
     const char *method;
 };
 
+#define OSU                                                                                        \
+    "# OSU MPI Bandwidth Test v7.4\n# Datatype: MPI_CHAR.\n# Size      Bandwidth (MB/s)\n"         \
+    "1                       8.28\n1048576              3001.70\n"                                 \
+    "# OSU MPI Allreduce Latency Test v5.3\n# Size         Avg Latency(us)\n"                      \
+    "4                         0.23\n1048576                 907.53\n"
 #define MLLOG(ms, key, rest)                                                                       \
     ":::MLLOG {\"namespace\": \"\", \"time_ms\": " ms ", \"event_type\": \"X\", \"key\": \"" key   \
     "\", " rest "}\n"
@@ -339,6 +344,13 @@ static const struct log_row logs[] = {
      "\r\x1b[1m 1/60\x1b[0m \x1b[37m\xe2\x94\x81\x1b[0m \x1b[1m2:10\x1b[0m 2s/step - accuracy: 0.1562 - loss: 2.2581\r\x1b[1m60/60\x1b[0m \x1b[32m\xe2\x94\x81\x1b[0m \x1b[1m0s\x1b[0m 11ms/step - accuracy: 0.1125 - loss: 2.2990\r\x1b[1m60/60\x1b[0m \x1b[32m\xe2\x94\x81\x1b[0m \x1b[1m3s\x1b[0m 11ms/step - accuracy: 0.1125 - loss: 2.2990\n"
      "\r\x1b[1m 1/60\x1b[0m \x1b[37m\xe2\x94\x81\x1b[0m \x1b[1m10s\x1b[0m 170ms/step\r\x1b[1m46/60\x1b[0m \x1b[32m\xe2\x94\x81\x1b[0m \x1b[1m0s\x1b[0m 2ms/step\r\x1b[1m60/60\x1b[0m \x1b[32m\xe2\x94\x81\x1b[0m \x1b[1m0s\x1b[0m 2ms/step\n",
      ROLE_TRAINER, BATCH / .013, .0969, 60 * BATCH, "last of 3 step lines"},
+    {"OSU's bandwidth", "osu-bandwidth", OSU, ROLE_TRAINER, 3.0017, NONE, 0, "last of 2 step lines"},
+    {"OSU's latency", "osu-latency", OSU, ROLE_TRAINER, 1048576 / 907.53e3, NONE, 0, "last of 2 step lines"},
+    {"IMB, a table with its rate and one without size", "imb",
+     "       #bytes #repetitions      t[usec]   Mbytes/sec\n            0           30         0.18         0.00\n      1048576           30       106.43      9851.96\n"
+     "#---------------------------------------------------\n# Benchmarking Barrier \n#---------------------------------------------------\n"
+     " #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]\n           30       134.94       134.94       134.94\n# All processes entering MPI_Finalize\n",
+     ROLE_TRAINER, 9.85196, NONE, 0, "last of 1 step line"},
     {"nccl-tests", "nccl-tests",
      "# nThread 1 nGpus 8 minBytes 8 maxBytes 134217728 step: 2(factor) warmup iters: 5 iters: 20 agg iters: 1 validate: 1 graph: 0\n"
      "#       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw #wrong\n"

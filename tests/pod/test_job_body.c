@@ -142,6 +142,8 @@ static const struct row {
     {"{apiVersion: trainer.kubeflow.org/v1alpha1, kind: TrainJob, spec: {}}", "",
      "{worker: {template: /spec/podTemplateOverrides/-}}", "", ""},
     {"{apiVersion: trainer.kubeflow.org/v1alpha1, kind: TrainJob, spec: {}}", "",
+     "{worker: {template: /spec/runtimePatches/manager=x/y}}", "", ""},
+    {"{apiVersion: trainer.kubeflow.org/v1alpha1, kind: TrainJob, spec: {}}", "",
      "{worker: {template: /spec/podTemplateOverrides/0/x}}", "",
      "no pod template, which has spec.containers"},
 };

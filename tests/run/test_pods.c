@@ -397,6 +397,17 @@ static size_t n_asked_for_nodes(struct kube_call **ret)
     return n;
 }
 
+/* The only other question: one for all. */
+static void answer_version(struct world *w)
+{
+    size_t i = 0;
+    while (fake_kube_open(i) != NULL && strcmp(fake_kube_open(i)->req.path, "/version") != 0) {
+        i++;
+    }
+    assert_non_null(fake_kube_open(i));
+    answer(w, fake_kube_open(i), 0, "{\"gitVersion\":\"v1.37.2\"}");
+}
+
 static void run_on(struct world *w, json_t *pod, const char *node)
 {
     json_object_set_new(json_object_get(pod, "spec"), "nodeName", json_string(node));
@@ -428,6 +439,8 @@ TEST(a_node_is_read_before_all_pods_run_for_who_collects)
     assert_int_equal(w.launcher->ops->collect(w.launcher, &ids[1], &output, NULL), -EAGAIN);
     assert_int_equal(n_asked_for_nodes(&call), 1);
     answer(&w, call, 0, "{\"kind\":\"Node\",\"metadata\":{}}");
+    assert_true(pod_nodes_ask(l, l->members.items[1])); /* the version is not known yet */
+    answer_version(&w);
     assert_false(pod_nodes_ask(l, l->members.items[1]));
     assert_int_equal(n_asked_for_nodes(&call), 0);
 }
@@ -462,17 +475,22 @@ TEST(labels_of_a_node_are_read_once)
          "\"nvidia.com/gpu.product\":\"X\",\"nvidia.com/cuda.driver-version.full\":\"535.1\","
          "\"rack\":\"r7\",\"other\":\"x\"",
          2,
-         "{\"accelerator\":\"own\",\"gpu_driver\":\"nvidia 535.1\",\"instance_type\":\"p5\","
+         "{\"accelerator\":\"own\",\"gpu_driver\":\"nvidia "
+         "535.1\",\"instance_type\":\"p5\",\"kubernetes\":\"v1.37.2\","
          "\"node_labels\":{\"rack\":\"r7\"},\"zone\":\"z\"}"},
         {"the older labels of a driver",
          "\"nvidia.com/cuda.driver.major\":\"470\",\"nvidia.com/cuda.driver.minor\":\"82\","
          "\"nvidia.com/cuda.driver.rev\":\"01\"",
-         2, "{\"accelerator\":\"own\",\"gpu_driver\":\"nvidia 470.82.01\"}"},
+         2,
+         "{\"accelerator\":\"own\",\"gpu_driver\":\"nvidia "
+         "470.82.01\",\"kubernetes\":\"v1.37.2\"}"},
         {"a pod without a GPU on a node with one",
          "\"topology.kubernetes.io/zone\":\"z\",\"nvidia.com/cuda.driver-version.full\":\"5\"", 0,
-         "{\"accelerator\":\"own\",\"gpu_driver\":null,\"zone\":\"z\"}"},
-        {"none", "\"a\":\"b\"", 2, "{\"accelerator\":\"own\",\"gpu_driver\":null}"},
-        {"no right", NULL, 2, "{\"accelerator\":\"own\",\"gpu_driver\":null}"},
+         "{\"accelerator\":\"own\",\"gpu_driver\":null,\"kubernetes\":\"v1.37.2\",\"zone\":\"z\"}"},
+        {"none", "\"a\":\"b\"", 2,
+         "{\"accelerator\":\"own\",\"gpu_driver\":null,\"kubernetes\":\"v1.37.2\"}"},
+        {"no right", NULL, 2,
+         "{\"accelerator\":\"own\",\"gpu_driver\":null,\"kubernetes\":\"v1.37.2\"}"},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         _cleanup_(world_close) struct world w;
@@ -495,6 +513,7 @@ TEST(labels_of_a_node_are_read_once)
                 xasprintf("{\"kind\":\"Node\",\"metadata\":{\"labels\":{%s}}}", rows[i].labels);
             answer(&w, call, 0, node);
         }
+        answer_version(&w);
         assert_int_equal(ask_for_nodes(&w, &call), 0); /* not again */
         assert_int_equal(labels.is_denied, rows[i].labels == NULL);
         assert_false(pod_nodes_ask(l, l->members.items[1]));

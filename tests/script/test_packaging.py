@@ -168,9 +168,10 @@ class Debian(unittest.TestCase):
 class Neighbours(unittest.TestCase):
     def test_the_docs_name_the_versions_that_the_tests_run(self):
         pins = dict(re.findall(r"(?m)^(\w+)_VERSION=(\S+)$", (ROOT / "tests/e2e/kubernetes/versions.env").read_text()))
-        text = "".join((ROOT / "docs" / page).read_text() for page in ("job-objects.md", "shared-cluster.md"))
-        for name, key in (("Kueue", "KUEUE"), ("JobSet", "JOBSET"), ("Trainer", "TRAINER"), ("Kubernetes", "K8S")):
-            named = set(re.findall(rf"{name} v?(\d[\d.]*\d)", text))
+        docs = {page: (ROOT / "docs" / page).read_text() for page in ("job-objects.md", "shared-cluster.md", "install.md")}
+        docs["install.md"] = re.search("Tested with Helm.*", docs["install.md"])[0]
+        for name, key in (("Kueue", "KUEUE"), ("JobSet", "JOBSET"), ("Trainer", "TRAINER"), ("Kubernetes", "K8S"), ("Helm", "HELM")):
+            named = set(re.findall(rf"{name} v?(\d[\d.]*\d)", "".join(docs.values())))
             self.assertTrue(named and all(f"{pins[key]}.".startswith(f"{version}.") for version in named), (name, named, pins[key]))
 
 

@@ -76,6 +76,22 @@ static void on_node(void *ctx, int r, const struct kube_response *res, const str
     pods_tick_soon(n->owner);
 }
 
+static void on_version(void *ctx, int r, const struct kube_response *res, const struct err *err)
+{
+    (void)err; /* what cannot be read is unknown */
+    struct pods *l = ctx;
+    json_t *version = NULL;
+    l->nodes.version_call = NULL;
+    if (r == 0 && kube_json_load_lean(res->body, res->body_len, &version, NULL) == 0) {
+        l->nodes.kubernetes = xstrdup(fact_text(version, "gitVersion"));
+        json_decref(version);
+    }
+    vec_each (struct pod_member *, it, &l->members) {
+        (*it)->has_news = true;
+    }
+    pods_tick_soon(l);
+}
+
 static void node_free(struct pod_node *n)
 {
     kube_call_cancel(n->call);
@@ -101,9 +117,14 @@ bool pod_nodes_ask(struct pods *l, struct pod_member *m)
     static const struct kube_call_options options = {.max_tries = 2,
                                                      .timeout_ns = 5 * INT64_C(1000000000)};
     struct pod_node *n = find(l, m);
+    struct kube_request req;
+    if (l->params.node_labels != NULL && !l->nodes.has_asked_version) {
+        kube_request_raw("/version", "get the version", &req);
+        l->nodes.version_call = kube_call(l->params.client, &req, &options, on_version, l);
+        l->nodes.has_asked_version = true;
+    }
     if (n == NULL && m->life < MEMBER_DYING_POSTING && m->state.node != NULL &&
         l->params.node_labels != NULL && !l->params.node_labels->is_denied) {
-        struct kube_request req;
         kube_request_get(&nodes, NULL, m->state.node, &req);
         n = xnew(struct pod_node);
         *n = (struct pod_node){.owner = l, .attempt = m->id.attempt};
@@ -112,7 +133,7 @@ bool pod_nodes_ask(struct pods *l, struct pod_member *m)
         *vec_push(&l->nodes.list) = n;
     }
     m->has_asked_node = true;
-    return n != NULL && n->call != NULL;
+    return l->nodes.version_call != NULL || (n != NULL && n->call != NULL);
 }
 
 static bool is_starting(const struct pod_gang *g)
@@ -144,12 +165,13 @@ static bool has_gpus(const struct matrix *matrix, const struct replica_id *id)
 
 void pod_nodes_add(const struct pods *l, const struct pod_member *m, json_t **environment)
 {
-    const struct pod_node *n = find(l, m);
-    if (n == NULL || n->facts == NULL || *environment == NULL) {
+    if (*environment == NULL) {
         return;
     }
+    const struct pod_node *n = find(l, m);
     json_t *all = json_copy(*environment);
-    json_auto_t *facts = json_copy(n->facts);
+    json_auto_t *facts = n != NULL && n->facts != NULL ? json_copy(n->facts) : json_object();
+    put(facts, "kubernetes", "", l->nodes.kubernetes ?: "");
     if (!has_gpus(&l->params.def->matrix, &m->id)) { /* others use those of the node */
         (void)json_object_del(facts, "accelerator"); /* it may not be there */
         (void)json_object_del(facts, "gpu_driver");
@@ -172,4 +194,6 @@ void pod_nodes_done(struct pod_nodes *n)
         node_free(*it);
     }
     vec_done(&n->list);
+    kube_call_cancel(n->version_call);
+    free(n->kubernetes);
 }

@@ -1,6 +1,7 @@
 /* What labels of nodes say of the machine that a pod runs on: its instance type, zone, GPU and
  * driver, and what the administrator asks for. A node is read once for an attempt. That needs a
- * right that is optional (manifests/node-reader.yaml): without it these facts are unknown. */
+ * right that is optional (manifests/node-reader.yaml): without it these facts are unknown. And the
+ * version of the API server, which whoever has an account may ask: once for a launcher. */
 #pragma once
 
 #include <jansson.h>
@@ -28,6 +29,9 @@ struct pod_node {
 };
 struct pod_nodes {
     VEC(struct pod_node *) list;
+    struct kube_call *version_call; /* NULL: answered, or not asked */
+    char *kubernetes;               /* the version of the API server, owned; NULL: unknown */
+    bool has_asked_version;
 };
 
 /* Asks for the nodes of a gang once all of its pods run, so that it does not delay them, and drops

@@ -54,7 +54,7 @@ func newKind(crd *v1.CustomResourceDefinition) kind {
 func (k kind) validate(u *unstructured.Unstructured) field.ErrorList {
 	errs := metavalidation.ValidateObjectMetaAccessor(u, true, metavalidation.NameIsDNSSubdomain, field.NewPath("metadata"))
 	errs = append(errs, validation.ValidateCustomResource(nil, u.Object, k.validator)...)
-	errs = append(errs, objectmeta.Validate(nil, u.Object, k.schema, false)...)
+	errs = append(errs, objectmeta.Validate(context.Background(), nil, u.Object, k.schema, false)...)
 	errs = append(errs, listtype.ValidateListSetsAndMaps(nil, k.schema, u.Object)...)
 	if len(errs) == 0 {
 		errs, _ = k.rules.Validate(context.Background(), nil, k.schema, u.Object, nil, celconfig.RuntimeCELCostBudget)
