@@ -3,7 +3,8 @@
 
 The page is bench/seeds/page.txt, in which {{EXPRESSION}} becomes a figure: of a set of published figures (the functions printed and cells),
 of `benchctl simulate` (bound), or of a run (ours and others). The runs are bench/seeds/NAME.benchd.db.zst, archives of `benchctl
-export`, without logs; bench/seeds/runs.txt has the command of each. --measure runs it here and keeps the archive; measure alone on the machine.
+export`, without logs; bench/seeds/runs.txt has the command of each. --measure runs it here and keeps the archive, one without
+--local in pods of a node that it makes (root); measure alone on the machine.
 
 The variable BENCHCTL has the path of the program, BENCHCTL_PATH that of the definitions (default: of this tree)."""
 import argparse
@@ -28,6 +29,7 @@ PAGE = ROOT / "docs" / "seeds.md"
 BENCHCTL = os.environ.get("BENCHCTL", str(ROOT / "build-release" / "ctl" / "benchctl"))
 ENV = {"BENCHCTL_PATH": str(ROOT / "benchmarks"), **os.environ}
 WIDE = 0.15   # a wider interval is marked
+PODS = ("fluid", "open-mpi")   # images of runs without --local, and ours
 
 
 def ctl(*words):
@@ -151,10 +153,10 @@ class Page:
     def run(self, name):
         return Run(name, self.folder)
 
-    def ours(self, name, system, share=False, **values):
-        """"315.8 [300.6, 340.8]", and its efficiency; wider than WIDE: marked."""
+    def ours(self, name, system, share=False, per=1, **values):
+        """"315.8 [300.6, 340.8]", and its efficiency; wider than WIDE: marked. per: samples of a batch."""
         point = self.run(name).point(system, **values)
-        rate, low, high = (point["throughput"][key] for key in ("value", "low", "high"))
+        rate, low, high = (point["throughput"][key] and point["throughput"][key] / per for key in ("value", "low", "high"))
         text = four(rate) if low is None else f"{four(rate)} [{four(low)}, {four(high)}]"
         wide = "†" if low is not None and high - low > WIDE * rate else ""
         return text + wide + (f" {100 * point['efficiency']['value']:.1f}%" if share else "")
@@ -180,7 +182,8 @@ class Page:
         for name, command in commands().items():
             run = self.run(name)
             facts = run.facts(run.points[0]["system"])
-            rows.append(f"| {name} | `benchctl {command}` | {run.date} | {facts['cpu_model']}, {run.result['cpus']} cores, Linux {facts['kernel'].split('-')[0]} | `{run.digest[:19]}` |")
+            cpus = f"{run.result['cpus']} cores" if run.result["cpus"] else f"CPUs {facts['cpuset']}"   # a cluster has no such number
+            rows.append(f"| {name} | `benchctl {command}` | {run.date} | {facts['cpu_model']}, {cpus}, Linux {facts['kernel'].split('-')[0]} | `{run.digest[:19]}` |")
         return "\n".join(rows)
 
     def text(self):
@@ -190,15 +193,36 @@ class Page:
         return re.sub(r"\{\{(.+?)\}\}", lambda found: str(eval(found[1], dict(names))), template)  # pylint: disable=eval-used # a file of ours
 
 
+def measure_local(words, folder, out):
+    store = f"sqlite:{folder}/results.db"
+    subprocess.run([BENCHCTL, *words, "--store", store], env=ENV, check=True)
+    ctl("export", "latest", "--local", "--store", store, "--no-logs", "-f", out)
+
+
+def measure_pods(runs):
+    """On the real node of tests/e2e, with the images of the recipes: {archive: words of its command}."""
+    sys.path.insert(0, str(ROOT / "tests" / "e2e"))
+    import dockerfile
+    from node import Node
+    os.environ["BENCHD_BUILD_DIR"] = str(pathlib.Path(BENCHCTL).parents[1])
+    images = [dockerfile.archive(name) for name in PODS]
+    with Node(namespace=None) as node:
+        node.install()
+        for image in images:
+            node.load_archive(image)
+        for out, words in runs.items():
+            for command in (words, ["export", "latest", "--no-logs", "-f", str(out)]):
+                subprocess.run(node.cluster.command(BENCHCTL, *command), env={**ENV, **node.cluster.env()}, check=True)
+
+
 def measure(names):
-    known = commands()
-    for name in names or known:
-        with tempfile.TemporaryDirectory() as folder:
-            store = f"sqlite:{folder}/results.db"
-            subprocess.run([BENCHCTL, *known[name].split(), "--store", store], env=ENV, check=True)
-            out = pathlib.Path(folder) / f"{name}.benchd.db.zst"
-            ctl("export", "latest", "--local", "--store", store, "--no-logs", "-f", out)
-            (PLACE / out.name).write_bytes(out.read_bytes())
+    runs = {PLACE / f"{name}.benchd.db.zst": command.split() for name, command in commands().items() if not names or name in names}
+    pods = {out: words for out, words in runs.items() if "--local" not in words}
+    with tempfile.TemporaryDirectory() as folder:
+        for out in (out for out in runs if out not in pods):
+            measure_local(runs[out], folder, out)
+    if pods:
+        measure_pods(pods)
 
 
 def main(argv):
