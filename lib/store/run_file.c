@@ -310,7 +310,7 @@ static int check_tables(struct sqlite_store *s, struct err *err)
     r = r < 0 ? r : compare_objects(s, sqlite_store_of(ours), err);
     r = r < 0 ? r
               : check_no_row(s,
-                             "SELECT * FROM pragma_integrity_check(1) "
+                             "SELECT * FROM pragma_integrity_check "
                              "WHERE integrity_check <> 'ok'",
                              "it is damaged", err);
     r = r < 0 ? r
