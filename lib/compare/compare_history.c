@@ -32,7 +32,7 @@ bool compare_history_is_same(const struct result *base, const struct result *oth
  * so by chance in LEAVES_ALPHA of runs at most. That is sooner than a loss is named: a build that
  * is a little slower, of which nothing says so, must not become a part of what is usual. */
 #define LEAVES_RATIO COMPARE_THRESHOLD_RATIO
-#define LEAVES_ALPHA 0.025
+#define LEAVES_ALPHA 0.05
 #define RESOLVED_RATIO 0.05
 
 struct level_run {

@@ -196,6 +196,10 @@ static double *p_at(const struct comparison *c, size_t point, size_t offset)
     return (double *)((char *)&c->points.items[point] + offset);
 }
 
+/* Beyond the first runs a level is chosen from those that say how runs vary, so they look more alike
+ * than they are: with this factor replays name 1% of equal runs slower (bench/alarms.c). */
+#define CHOSEN_LEVEL_FACTOR 1.3
+
 double compare_adjust(const struct comparison *c, size_t offset, double whole)
 {
     _cleanup_(freep) double *tested = xnew_array(double, c->points.len);
@@ -205,13 +209,14 @@ double compare_adjust(const struct comparison *c, size_t offset, double whole)
             tested[n++] = *p_at(c, i, offset);
         }
     }
-    const double share = n > 1 ? 5 : 1;
+    const double chosen = c->n_base_runs > RUN_SPREAD_MIN_RUNS ? CHOSEN_LEVEL_FACTOR : 1;
+    const double share = chosen * (n > 1 ? 5 : 1);
     paired_adjust(tested, n, tested);
     for (size_t i = 0, k = 0; i < c->points.len; i++) {
         double *p = p_at(c, i, offset);
         *p = isnan(*p) ? NAN : fmin(1, share * tested[k++]);
     }
-    return n > 1 && !isnan(whole) ? fmin(1, 1.25 * whole) : NAN;
+    return n > 1 && !isnan(whole) ? fmin(1, chosen * 1.25 * whole) : NAN;
 }
 
 enum change compare_judge_log(const struct comparison *c, double difference, double p_adjusted,

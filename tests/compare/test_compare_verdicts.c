@@ -47,7 +47,7 @@ TEST(verdicts)
          "----", CHANGE_NONE, 0},
         {"one trial each", 1, 1, {40, 70, 120, 200}, {30, 60, 100, 100}, 0.02, "tttt", CHANGE_INCONCLUSIVE, 5},
         {"one trial on one side", 8, 1, {40, 70, 120, 200}, {30, 60, 100, 100}, 0.02, "tttt", CHANGE_INCONCLUSIVE, 5},
-        {"two each at four points", 2, 2, {40, 70, 120, 200}, {30, 52, 90, 150}, 0.02, "SSii", CHANGE_SLOWER, 0},
+        {"two each at four points", 2, 2, {40, 70, 120, 200}, {30, 52, 90, 150}, 0.02, "SSUU", CHANGE_SLOWER, 0},
         {"two each at one point", 2, 2, {40, 0, 0, 0}, {30, 0, 0, 0}, 0.02, "Sxxx", CHANGE_SLOWER, 0},
         {"a point that only one side measured", 4, 4, {40, 0, 120, 200}, {36, 70, 0, 200}, 0.02,
          "Sxx-", CHANGE_SLOWER, 0},
