@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "ctl/local/carry.h"
 #include "logparse/lines.h"
 #include "run/driver.h"
 #include "run/processes/processes.h"
@@ -44,6 +45,7 @@ struct drive {
     struct log_quote last;
     uint64_t said_ms; /* in the time of the loop */
     bool is_answered; /* output was missing, and that was said, or it had a figure */
+    struct carry carry;
 };
 
 static void cancel(struct drive *d, enum drive_end end, const char *why)
@@ -156,6 +158,7 @@ static void on_attempt(void *ctx, const struct attempt_row *row)
 {
     struct drive *d = ctx;
     forget_lines(d);
+    carry_attempt(&d->carry, row);
     progress_attempt(d->progress, row);
 }
 
@@ -254,6 +257,7 @@ static int run_driver(struct drive *d, struct err *err)
     if (r < 0) {
         return r;
     }
+    carry_begin(&d->carry, d->params->store, d->params->progress.def);
     driver_start(d->driver);
     (void)uv_run(&d->loop, UV_RUN_DEFAULT); /* non-zero only after uv_stop: DRIVE_STOPPED */
     struct run_status status = {0};
@@ -265,6 +269,7 @@ static int run_driver(struct drive *d, struct err *err)
     }
     driver_free(d->driver);
     d->driver = NULL;
+    carry_done(&d->carry);
     return r;
 }
 

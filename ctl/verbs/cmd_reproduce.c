@@ -1,5 +1,6 @@
 /* benchctl reproduce FILE: runs what an archive has once more, and compares. */
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -56,6 +57,11 @@ struct recorded {
     struct texts of[COUNT_OF(facts)];
     json_t *files; /* of programs: digests by the names in their commands; owned */
 };
+
+static bool runs_here(const struct cli *cli)
+{
+    return cli->is_local || cli->store != NULL;
+}
 
 static int read_facts(const struct loaded_run *run, struct recorded *ret, struct err *err)
 {
@@ -130,47 +136,122 @@ static bool is_found_by_path(const struct loaded_run *run, const char *name)
                                     ?: ""));
 }
 
-/* The same of the files that the commands name, which the archive does not have. Returns how many
- * differ or are missing; *ret_is_missing: one is. */
-static size_t put_files(const struct loaded_run *run, const json_t *files, struct buf *out,
-                        bool *ret_is_missing)
+/* The archive's files, and where they are written; `folder` NULL: they are not, and what is here
+ * runs. */
+struct carried {
+    struct program_file *files; /* owned */
+    size_t n;
+    const char *folder;
+};
+
+static char *path_in(const struct carried *c, const char *name)
+{
+    return c->folder == NULL || name[0] == '/' ? xstrdup(name)
+                                               : xasprintf("%s/%s", c->folder, name);
+}
+
+/* The same of the files that the run used. `recorded` may be NULL: the definition names the file.
+ * Returns 1 if it differs or is missing, else 0; *ret_is_missing: it is. */
+static size_t put_file(const struct carried *c, const char *name, const char *recorded,
+                       struct buf *out, bool *ret_is_missing)
+{
+    _cleanup_(buf_done) struct buf content = BUF_INIT;
+    _cleanup_(freep) char *path = path_in(c, name);
+    const struct program_file *own = array_find(c->files, c->n, f, str_eq(f->name, name));
+    char digest[65] = "", archived[65] = "", text[TEXT_SIZE]; /* archives may be anybody's */
+    struct stat st;
+    if (own != NULL) {
+        host_digest_text(buf_cstr(&own->content), own->content.len, archived);
+        recorded = recorded == NULL ? archived : recorded;
+    }
+    if (stat(path, &st) < 0) {
+        text_put(text, sizeof(text), "%s", name);
+        if (own != NULL && c->folder != NULL) {
+            buf_printf(out, "written  file %s: %zu bytes%s\n", text, own->content.len,
+                       own->is_executable ? ", executable" : "");
+            return 0;
+        }
+        buf_printf(out, "missing  file: %s%s\n", text,
+                   own == NULL ? "" : ", which the archive has (--files DIR)");
+        *ret_is_missing = true;
+        return 1;
+    }
+    const int r = S_ISREG(st.st_mode) ? file_read(path, FILE_MAX_BYTES, &content, NULL)
+                                      : -EINVAL; /* a terminal would be waited for */
+    host_digest_text(buf_cstr(&content), content.len, digest);
+    digest[strnlen(recorded ?: "", 64)] = '\0';
+    _cleanup_(freep) char *what = xasprintf("file %s", name);
+    return put_fact(out, what, recorded ?: UNKNOWN, r < 0 ? UNKNOWN : digest);
+}
+
+static size_t put_files(const struct loaded_run *run, const json_t *seen, const struct carried *c,
+                        struct buf *out, bool *ret_is_missing)
 {
     size_t n = 0;
     const char *name;
     json_t *recorded;
-    json_object_foreach ((json_t *)files, name, recorded) {
-        _cleanup_(buf_done) struct buf content = BUF_INIT;
-        char digest[65] = "";
-        if (is_found_by_path(run, name)) {
-            continue;
-        }
-        struct stat st;
-        const bool is_there = stat(name, &st) == 0;
-        const int r = !is_there             ? -ENOENT
-                      : S_ISREG(st.st_mode) ? file_read(name, FILE_MAX_BYTES, &content, NULL)
-                                            : -EINVAL; /* a terminal would be waited for */
-        if (!is_there) {
-            char text[TEXT_SIZE]; /* archives may be anybody's */
-            text_put(text, sizeof(text), "%s", name);
-            buf_printf(out, "missing  file: %s\n", text);
-            *ret_is_missing = true;
-            n++;
-            continue;
-        }
-        host_digest_text(buf_cstr(&content), content.len, digest);
-        text_put(digest + strnlen(json_string_value(recorded) ?: "", 64), 1, "%s", "");
-        _cleanup_(freep) char *what = xasprintf("file %s", name);
-        n += put_fact(out, what, json_string_value(recorded) ?: UNKNOWN, r < 0 ? UNKNOWN : digest);
+    json_object_foreach ((json_t *)seen, name, recorded) {
+        n += is_found_by_path(run, name)
+                 ? 0
+                 : put_file(c, name, json_string_value(recorded), out, ret_is_missing);
+    }
+    const json_t *list =
+        json_object_get(json_object_get(run->def->spec->definition, "spec"), "files");
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        name = json_string_value(json_array_get(list, i));
+        n += json_object_get(seen, name) != NULL ? 0 : put_file(c, name, NULL, out, ret_is_missing);
     }
     return n;
 }
 
+/* What is started: all of it, so that no long word hides another. */
+static void put_commands(const struct loaded_run *run, struct buf *out)
+{
+    vec_each (const struct system, s, &run->def->spec->systems) {
+        _cleanup_(freep) char *text = json_dumps(s->launch, JSON_COMPACT | JSON_ENSURE_ASCII);
+        buf_printf(out, "runs     %s: %s\n", s->name, text ?: "as its profile says");
+    }
+}
+
+/* No file that is there is replaced. */
+static int write_file(const struct program_file *file, char *path)
+{
+    struct stat st;
+    if (lstat(path, &st) == 0) {
+        return -EEXIST;
+    }
+    for (char *slash = strchr(path + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        const int r = mkdir(path, 0777) < 0 && errno != EEXIST ? -errno : 0;
+        *slash = '/';
+        if (r < 0) {
+            return r;
+        }
+    }
+    const int r = file_replace(path, &file->content);
+    return r < 0 || !file->is_executable || chmod(path, 0755) == 0 ? r : -errno;
+}
+
+static enum exit_code write_files(const struct carried *c)
+{
+    int r = 0;
+    for (const struct program_file *f = c->files; f < c->files + c->n && r >= 0; f++) {
+        _cleanup_(freep) char *path = path_in(c, f->name);
+        if ((r = write_file(f, path)) < 0) {
+            return cli_error(r == -EEXIST ? EXIT_USAGE : EXIT_LOCAL_RESOURCE,
+                             "choose a folder that does not have them", "cannot write %s: %s", path,
+                             strerror(-r));
+        }
+    }
+    return EXIT_OK;
+}
+
 static enum exit_code describe(const struct cli *cli, const struct archive *a,
-                               const struct loaded_run *run)
+                               const struct loaded_run *run, const struct carried *carried)
 {
     _cleanup_(freep) char *worker = NULL;
     struct err err = {0};
-    const bool is_here = cli->is_local || cli->store != NULL;
+    const bool is_here = runs_here(cli);
     if (is_here && host_find_worker(&worker, &err) < 0) {
         return cli_error(EXIT_LOCAL_RESOURCE, "set BENCHWORKER to its path", "%s", err.msg);
     }
@@ -182,7 +263,10 @@ static enum exit_code describe(const struct cli *cli, const struct archive *a,
     bool is_missing = false;
     const int r = read_facts(run, &said, &err);
     size_t n = r < 0 ? 0 : put_facts(a, run, &said, worker, &out);
-    n += r < 0 || !is_here ? 0 : put_files(run, said.files, &out, &is_missing);
+    if (r >= 0 && is_here) {
+        n += put_files(run, said.files, carried, &out, &is_missing);
+        put_commands(run, &out);
+    }
     for (size_t i = 0; i < COUNT_OF(facts); i++) {
         texts_done(&said.of[i]);
     }
@@ -200,16 +284,32 @@ static enum exit_code describe(const struct cli *cli, const struct archive *a,
     const enum exit_code code = cli_print(&out);
     return code == EXIT_OK && is_missing
                ? cli_error(EXIT_NOT_FOUND,
-                           "put them where the commands of the definition name them",
-                           "files that the run used are missing here, and the archive has none")
+                           "put them where the commands name them; --files DIR writes those that "
+                           "the archive has",
+                           "files that the run used are missing here")
                : code;
 }
 
 /* ---- the run ---- */
 
+/* Programs find their files in the folder where they start; the store stays where it was named. */
+static enum exit_code enter(const char *folder, struct cli *sub, char **ret_store)
+{
+    char store[PATH_MAX];
+    const char *path = sub->store == NULL ? NULL : strchr(sub->store, ':');
+    if (path != NULL && path[1] != '/' && getcwd(store, sizeof(store)) != NULL) {
+        sub->store = *ret_store =
+            xasprintf("%.*s%s/%s", (int)(path + 1 - sub->store), sub->store, store, path + 1);
+    }
+    return chdir(folder) == 0
+               ? EXIT_OK
+               : cli_error(EXIT_LOCAL_RESOURCE, NULL, "%s: %s", folder, strerror(errno));
+}
+
 /* As `benchctl run FILE`, which prints the tables. */
-static enum exit_code repeat(const struct cli *cli, const struct loaded_run *run,
-                             struct backend **ret, struct cli *sub, char **ret_name)
+static enum exit_code repeat(const struct cli *cli, const struct loaded_run *run, const char *into,
+                             struct backend **ret, struct cli *sub, char **ret_store,
+                             char **ret_name)
 {
     const char *folder = getenv("TMPDIR");
     _cleanup_(freep) char *path =
@@ -229,7 +329,8 @@ static enum exit_code repeat(const struct cli *cli, const struct loaded_run *run
     *sub = *cli;
     sub->args.words = words;
     sub->args.n_words = 1;
-    enum exit_code code = backend_open(sub, ret);
+    enum exit_code code = into == NULL ? EXIT_OK : enter(into, sub, ret_store);
+    code = code == EXIT_OK ? backend_open(sub, ret) : code;
     code = code == EXIT_OK ? (*ret)->ops->run(*ret, ret_name) : code;
     sub->args.words = cli->args.words;
     (void)unlink(path); /* the folder for temporary files is emptied anyway */
@@ -237,14 +338,15 @@ static enum exit_code repeat(const struct cli *cli, const struct loaded_run *run
 }
 
 /* `two[0]` is the archive's, `two[1]` is filled. */
-static enum exit_code run_again(const struct cli *cli, struct loaded_run two[static 2])
+static enum exit_code run_again(const struct cli *cli, const char *into,
+                                struct loaded_run two[static 2])
 {
     const struct compare_params params = {.threshold_ratio = COMPARE_THRESHOLD_RATIO};
     struct comparison *comparison = NULL;
     struct cli sub;
     _cleanup_(backend_freep) struct backend *b = NULL;
-    _cleanup_(freep) char *name = NULL;
-    const enum exit_code ran = repeat(cli, &two[0], &b, &sub, &name);
+    _cleanup_(freep) char *name = NULL, *store = NULL;
+    const enum exit_code ran = repeat(cli, &two[0], into, &b, &sub, &store, &name);
     enum exit_code code = ran;
     if (name != NULL && (ran == EXIT_OK || ran == EXIT_RUN_FAILED || ran == EXIT_THRESHOLD)) {
         code = b->ops->load_run(b, name, &two[1]);
@@ -261,22 +363,32 @@ static enum exit_code run(struct cli *cli)
 {
     _cleanup_(archive_done) struct archive a = {0};
     struct loaded_run two[2] = {0};
+    struct carried carried = {.folder = args_get(&cli->args, "files", NULL)};
     struct err err = {0};
+    if (carried.folder != NULL && !runs_here(cli)) {
+        return cli_error(EXIT_USAGE, "add --local, or remove --files",
+                         "pods take their programs from images, not from --files");
+    }
     enum exit_code code = archive_open(cli->args.words[0], &a);
-    if (code == EXIT_OK && loaded_run_read(a.store, &a.row, &two[0], &err) < 0) {
+    if (code == EXIT_OK &&
+        (loaded_run_read(a.store, &a.row, &two[0], &err) < 0 ||
+         a.store->ops->list_files(a.store, two[0].row.uid, &carried.files, &carried.n, &err) < 0)) {
         code = cli_error(EXIT_LOCAL_RESOURCE, NULL, "%s", err.msg);
     }
-    code = code == EXIT_OK ? describe(cli, &a, &two[0]) : code;
+    code = code == EXIT_OK ? describe(cli, &a, &two[0], &carried) : code;
     if (code == EXIT_OK && !args_has(&cli->args, "dry-run")) {
-        code = run_again(cli, two);
+        code = carried.folder == NULL ? EXIT_OK : write_files(&carried);
+        code = code == EXIT_OK ? run_again(cli, carried.folder, two) : code;
     }
     loaded_run_done(&two[0]); /* it reads from the archive's store */
     loaded_run_done(&two[1]);
+    free_each(carried.files, carried.n, program_file_done);
     return code;
 }
 
 static const struct arg_opt opts[] = {
     {"dry-run", 0, NULL, "Print what differs here, and run nothing"},
+    {"files", 0, "DIR", "Write the archive's files into DIR and run them there"},
     {"timeout", 0, "DURATION", "Cancel the run after this time, such as 10m (exit 8)"},
     {"progress", 0, "HOW", "Show progress as auto, live, plain or none"},
 };
@@ -287,12 +399,17 @@ const struct verb verb_reproduce = {
     .summary = "Run an archived run again, and compare the two",
     .examples = "  benchctl reproduce vgg16.benchd.db --local --dry-run\n"
                 "  benchctl reproduce vgg16.benchd.db --local\n"
+                "  benchctl reproduce theirs.benchd.db --local --files again --dry-run\n"
                 "  benchctl reproduce vgg16.benchd.db -n bench\n",
     .details = "FILE is checked as by benchctl import. First it prints what differs here:\n"
                "benchctl and, on this machine, the worker's source and compiler, the CPUs, the\n"
-               "kernel, and the files that commands name, which must exist. Then the definition\n"
-               "is run again, as by benchctl run, on this machine (--local) or in a cluster, and\n"
-               "the new run is compared with the archived one, as by benchctl compare.\n"
+               "kernel, and the files that commands name, which must exist; then the commands.\n"
+               "The definition is run again, as by benchctl run, on this machine (--local) or in\n"
+               "a cluster, and the new run is compared with the archived one, as by benchctl\n"
+               "compare.\n"
+               "\n"
+               "--files DIR writes the files that the archive has into DIR, replaces none, and\n"
+               "starts the commands there. They are programs of whoever made the archive.\n"
                "\n"
                "Exit codes: those of run and compare; 3 no such file, 16 the archive is damaged,\n"
                "or not what it says: then nothing runs.",

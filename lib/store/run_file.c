@@ -89,13 +89,14 @@ static const struct table {
     {"machine", "", "id", "facts"},
     {"environment", "", "id", "facts"},
     {"event", "", "id", "id"},
+    {"program_file", "", "run_uid, name", "name"},
 #define ATTEMPT_KEY "run_uid, point, trial, attempt"
     {"attempt", "machine", ATTEMPT_KEY, ATTEMPT_KEY},
 #define REPLICA_KEY ATTEMPT_KEY ", role, replica_index"
     {"replica", "environment", REPLICA_KEY, REPLICA_KEY},
     {"log", "", REPLICA_KEY, REPLICA_KEY},
 };
-enum { ATTEMPTS = 3, LOGS = 5 }; /* indexes; the tables before ATTEMPTS have ids */
+enum { FILES = 3, ATTEMPTS = 4, LOGS = 6 }; /* indexes; the tables before FILES have ids */
 
 /* Rows of main.`t` from those of src.`t`. An id of nothing stays one. */
 static int copy_table(struct sqlite_store *s, const char *uid, const struct table *t,
@@ -478,13 +479,19 @@ static int take_all(struct store *from, struct store *to, const struct run_row *
                     const struct run_def *def, size_t *ret_n_lost, struct err *err)
 {
     struct event_row *events = NULL;
-    size_t n = 0;
+    struct program_file *files = NULL;
+    size_t n = 0, n_files = 0;
     int r = from->ops->list_events(from, row->uid, &events, &n, err);
+    r = r < 0 ? r : from->ops->list_files(from, row->uid, &files, &n_files, err);
     r = r < 0 || to == NULL ? r : to->ops->put_run(to, row, err);
     r = r < 0 ? r : take_attempts(from, row->uid, def, to, ret_n_lost, err);
     for (size_t i = 0; i < n && r >= 0 && to != NULL; i++) {
         r = to->ops->add_event(to, row->uid, &events[i], err);
     }
+    for (size_t i = 0; i < n_files && r >= 0 && to != NULL; i++) {
+        r = to->ops->put_file(to, row->uid, &files[i], err);
+    }
+    free_each(files, n_files, program_file_done);
     free_each(events, n, event_row_done);
     return r;
 }
@@ -520,10 +527,25 @@ static int check_table(struct sqlite_store *s, const struct table *t, struct err
     return check_no_row(s, sql, "it does not follow from what it is made of", err);
 }
 
+/* A file is as replicas found it, or one that the definition names and no replica saw. */
+#define SEEN                                                                                       \
+    "SELECT 1 FROM main.environment e, json_each(e.facts, '$.program_files') p WHERE p.key = "     \
+    "f.name"
+static int check_files(struct sqlite_store *s, struct err *err)
+{
+    return check_no_row(s,
+                        "SELECT name FROM main.program_file f WHERE NOT EXISTS (" SEEN
+                        " AND p.value = substr(f.digest, 1, 16)) AND (EXISTS (" SEEN
+                        ") OR NOT EXISTS (SELECT 1 FROM main.run r, "
+                        "json_each(r.definition, '$.spec.files') d WHERE d.value = f.name))",
+                        "a file is not the one that ran", err);
+}
+
 static int check_follows(struct sqlite_store *s, const char *file, struct err *err)
 {
     _cleanup_(freep) char *uri = sqlite_uri(file, "immutable=1");
-    int r = attach(s, uri, err);
+    int r = check_files(s, err);
+    r = r < 0 ? r : attach(s, uri, err);
     for (const struct table *t = tables; t < &tables[COUNT_OF(tables)] && r >= 0; t++) {
         int64_t n_more = 0;
         _cleanup_(freep) char *count =
@@ -533,7 +555,7 @@ static int check_follows(struct sqlite_store *s, const char *file, struct err *e
         if (r >= 0 && n_more != 0) {
             r = err_set(err, EPROTO, "its table %s has rows of nothing", t->name);
         }
-        r = r < 0 || t < &tables[ATTEMPTS] ? r : check_table(s, t, err);
+        r = r < 0 || t < &tables[FILES] ? r : check_table(s, t, err);
     }
     return r;
 }

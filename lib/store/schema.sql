@@ -87,6 +87,12 @@ CREATE TABLE event (
   note TEXT NOT NULL
 ) STRICT;
 CREATE INDEX event_run ON event (run_uid);
+-- Files that commands named, or the definition (spec.files); all of a run have 1 MiB at most.
+CREATE TABLE program_file (
+  run_uid TEXT NOT NULL REFERENCES run (uid) ON DELETE CASCADE, name TEXT NOT NULL,
+  digest TEXT NOT NULL, executable INTEGER NOT NULL, content BLOB NOT NULL,
+  PRIMARY KEY (run_uid, name)
+) STRICT;
 -- For people and their tools.
 CREATE VIEW trial AS SELECT r.name AS run, point, trial, attempt, outcome, throughput, unit,
   seconds, others_share, a.cpus, time_to_accuracy_s, best_accuracy, accuracy_after,

@@ -6,6 +6,7 @@
  *   sqlite_space.c     a disk that is full: the reserve for deletions
  *   sqlite_attempts.c  attempts
  *   sqlite_replicas.c  their replicas, a row each
+ *   sqlite_files.c     files that commands named
  *   sqlite_logs.c      the logs of an attempt, compressed
  *   sqlite_figures.c   the figures of attempts
  *   schema.c           the tables (schema.sql)
@@ -201,7 +202,7 @@ static inline void sql_finalizep(sqlite3_stmt **stmt)
 
 /* --- schema.c --- */
 
-#define SCHEMA_VERSION 17
+#define SCHEMA_VERSION 18
 /* Marks a SQLite file as a benchd store: "bnch". */
 #define SCHEMA_APPLICATION 1651401576
 extern const char schema_sql[];
@@ -226,6 +227,11 @@ int status_write(struct sqlite_store *s, const char *uid, const struct run_statu
 
 STORE_OP(add_event) events_add;
 STORE_OP(list_events) events_list;
+
+/* --- sqlite_files.c --- */
+
+STORE_OP(put_file) files_put;
+STORE_OP(list_files) files_list;
 
 /* --- sqlite_space.c --- */
 

@@ -12,6 +12,7 @@
 #include "base/texts.h"
 #include "base/vec.h"
 #include "core/phase.h"
+#include "core/program_file.h"
 #include "spec/run_def.h"
 
 /* A run as stored: what was frozen, and its status as last written. All strings owned. */
@@ -167,6 +168,13 @@ struct store_ops {
     /* In the order in which they were added. */
     int (*list_events)(struct store *s, const char *uid, struct event_row **ret, size_t *ret_n,
                        struct err *err);
+
+    /* Borrowed for the call. -EPROTO: the name may not travel; -ENOENT: no run, or no room. */
+    int (*put_file)(struct store *s, const char *uid, const struct program_file *file,
+                    struct err *err);
+    /* By name. -EPROTO: they are too large together. */
+    int (*list_files)(struct store *s, const char *uid, struct program_file **ret, size_t *ret_n,
+                      struct err *err);
 
     /* Exclusive right to drive a run: -EBUSY while a living process holds it (its pid is in the
      * text). Released by release_run, by close, and when the process ends. */

@@ -140,9 +140,9 @@ class CliCase(unittest.TestCase):
         path.write_text(json.dumps(definition(env=env, **keys)), encoding="utf-8")
         return str(path)
 
-    def ctl(self, *args, code=0, stdin=subprocess.DEVNULL, timeout=600, **keys):
+    def ctl(self, *args, code=0, stdin=subprocess.DEVNULL, timeout=600, cwd=None, **keys):
         """Runs benchctl to its end; checks the exit code."""
-        done = subprocess.run([BENCHCTL, *args], env=self.env, cwd=self.folder, capture_output=True,
+        done = subprocess.run([BENCHCTL, *args], env=self.env, cwd=cwd or self.folder, capture_output=True,
                               text=True, stdin=stdin, timeout=timeout, check=False, **keys)
         if done.returncode != code:
             self.fail(f"benchctl {' '.join(args)}: expected exit code {code}, got {done.returncode}\n"
@@ -153,8 +153,7 @@ class CliCase(unittest.TestCase):
         """The bytes that benchctl writes to a terminal."""
         master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
-        process = subprocess.Popen([BENCHCTL, *args], env=self.env, cwd=self.folder, stdin=slave, stdout=slave,
-                                   stderr=subprocess.PIPE)
+        process = subprocess.Popen([BENCHCTL, *args], env=self.env, cwd=self.folder, stdin=slave, stdout=slave, stderr=subprocess.PIPE)
         os.close(slave)
         data = read_terminal(master)
         process.communicate(timeout=WAIT_S)
@@ -163,8 +162,7 @@ class CliCase(unittest.TestCase):
 
     def start(self, *args):
         """Starts benchctl; ends it with the test."""
-        process = subprocess.Popen([BENCHCTL, *args], env=self.env, cwd=self.folder, text=True,
-                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        process = subprocess.Popen([BENCHCTL, *args], env=self.env, cwd=self.folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
         def end():
             if process.poll() is None:

@@ -11,7 +11,7 @@ for name in ("ZSTD_compress", "ZSTD_compressBound", "ZSTD_decompress"):
 ZSTD.ZSTD_getFrameContentSize.restype = ctypes.c_ulonglong
 OF_ATTEMPT = "run_uid, point, trial, attempt"
 OF_REPLICA = OF_ATTEMPT + ", role, replica_index"
-ORDER = {"run": "uid", "machine": "id", "environment": "id", "event": "id", "attempt": OF_ATTEMPT, "replica": OF_REPLICA,
+ORDER = {"run": "uid", "machine": "id", "environment": "id", "event": "id", "program_file": "run_uid, name", "attempt": OF_ATTEMPT, "replica": OF_REPLICA,
          "log": OF_REPLICA}
 MAX_BYTES = 1 << 26
 
@@ -99,7 +99,7 @@ def of_document(source, document, args):
                    (run["uid"], event["unixMs"], event["type"] == "Warning", event["reason"], event["note"]))
     db.execute("UPDATE run SET name = ?, uid = ?, phase = ?, reason = ?, message = ?", (run["name"], run["uid"], status["phase"],
                                                                                       status["reason"], status["message"]))
-    for table in ("machine", "environment", "attempt", "replica", "log"):
+    for table in ("machine", "environment", "program_file", "attempt", "replica", "log"):
         db.execute(f"UPDATE {table} SET run_uid = ?", (run["uid"],))
     seal(db)
     return compress(db.serialize())

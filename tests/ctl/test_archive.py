@@ -96,8 +96,7 @@ class Export(Archives):
         self.assertFalse(self.file.exists())
 
     def test_where_it_cannot_be_written(self):
-        self.assertIn("cannot write no/such/folder: ",
-                      self.ctl("export", self.name, "--store", self.store, "-f", "no/such/folder", code=9).stderr)
+        self.assertIn("cannot write no/such/folder: ", self.ctl("export", self.name, "--store", self.store, "-f", "no/such/folder", code=9).stderr)
         self.env["TMPDIR"] = f"{self.folder}/none"
         self.assertIn("set TMPDIR to a folder with room", self.ctl("export", self.name, "--store", self.store, code=9).stderr)
 

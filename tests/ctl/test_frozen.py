@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What benchctl prints of stored runs, byte for byte, so that the code behind it can be changed. All formats.
 
-frozen/store.sql is a store of schema 16 as text: the local run of vgg16-pserver-sweep, measured on two CPUs, and runs of
+frozen/store.sql is a store of schema 18 as text: the local run of vgg16-pserver-sweep, measured on two CPUs, and runs of
 fake_replica.c (tiny-a to tiny-d are of one definition, tiny-d is half as fast; tiny-nodes names nodes). frozen/*.txt has the text for
 a terminal, and a digest of each other format. BENCHD_GOLDEN_UPDATE=1 writes these files again."""
 import hashlib

@@ -6,10 +6,12 @@ import json
 import os
 import pathlib
 import re
+import sqlite3
 import subprocess
 import sys
 
 import cli
+import run_file
 
 DEFINITION = """apiVersion: benchd.io/v1alpha1
 kind: Benchmark
@@ -31,6 +33,80 @@ for step in range(12):
     print(f"step {step} loss 1.0 {1 / (now - last):.2f} samples/s", flush=True)
     last = now
 """
+
+
+OWN = DEFINITION.replace('["%s", %s, --data, %s]', "[./go.sh, train.py, --data, conf/data.txt, ../up.txt, .env, key, %s]").replace("min: 3", "min: 1")
+
+
+class Carried(cli.CliCase):
+    """Runs whose files travel in the archive: in another folder there is nothing else."""
+
+    def make(self, more="", name="run.db"):
+        """The archive of a run, and a folder without its files."""
+        place = self.folder / "src"
+        for path, text, mode in (("go.sh", f'#!/bin/sh\nexec {sys.executable} "$@"\n', 0o755), ("train.py", SCRIPT, 0o644),
+                                 ("conf/data.txt", "1\n", 0o644), (".env", "TOKEN=1\n", 0o644), ("key", "secret", 0o600), ("../up.txt", "", 0o644)):
+            (place / path).parent.mkdir(exist_ok=True, parents=True)
+            (place / path).write_text(text, encoding="utf-8")
+            (place / path).chmod(mode)
+        (place / "link").unlink(missing_ok=True)
+        (place / "link").symlink_to("../up.txt")
+        (place / "own.yaml").write_text(OWN % "link" + more, encoding="utf-8")
+        self.ctl("run", "own.yaml", "--store", self.store, cwd=place)
+        self.ctl("export", "latest", "--store", self.store, "-f", name)
+        for secret in (".env", "key", "link", "up.txt"):  # they must exist there, and the archive has none
+            (self.folder / "b" / secret).parent.mkdir(exist_ok=True)
+            (self.folder / "b" / secret).write_text("", encoding="utf-8")
+
+    def again(self, *args, code, name="../run.db"):
+        done = self.ctl("reproduce", name, "--store", "sqlite:t.db", *args, code=code, cwd=self.folder / "b")
+        return done.stdout + done.stderr
+
+    def rows(self, name="run.db"):
+        return sqlite3.connect(self.folder / name).execute("SELECT name, executable FROM program_file ORDER BY 1").fetchall()
+
+    def test_in_another_folder(self):
+        self.make()
+        self.assertEqual([("./go.sh", 1), ("conf/data.txt", 0), ("train.py", 0)], self.rows())
+        out = self.again(code=3)
+        self.assertIn("missing  file: train.py, which the archive has (--files DIR)\n", out)
+        self.assertFalse((self.folder / "b/t.db").exists())
+        into = self.folder / "b/new"
+        out = self.again("--files", "new", "--dry-run", code=3)  # the archive has not all
+        self.assertIn("missing  file: key\n", out)
+        self.assertIn("written  file ./go.sh: ", out)
+        self.assertIn('runs     own: {"name":"own","profile":"none","command":["./go.sh","train.py",', out)
+        self.assertFalse(into.exists())
+        into.mkdir()
+        for name in (".env", "key", "link"):
+            (self.folder / "b" / name).rename(into / name)
+        out = self.again("--files", "new", code=15)
+        self.assertRegex(out, r"(?s)differs  file key: .*same     file link: .*Succeeded")
+        self.assertEqual((SCRIPT, 0o755), ((into / "train.py").read_text(encoding="utf-8"), (into / "go.sh").stat().st_mode & 0o755))
+        self.assertTrue((self.folder / "b/t.db").exists())  # not in the folder of the files
+        (into / "conf/data.txt").write_text("2\n", encoding="utf-8")
+        self.assertIn(": File exists", self.again("--files", "new", code=2))
+        self.assertEqual("2\n", (into / "conf/data.txt").read_text(encoding="utf-8"))
+
+    def test_the_definition_says_which(self):
+        self.make("  files: []\n", "none.db")
+        self.assertEqual([], self.rows("none.db"))
+        (self.folder / "src/model.py").write_text("1", encoding="utf-8")
+        self.make("  files: [model.py, train.py, key, no.such]\n", "two.db")
+        self.assertEqual([("model.py", 0), ("train.py", 0)], self.rows("two.db"))
+        self.assertIn("written  file model.py: 1 bytes\n", self.again("--files", "x", "--dry-run", code=3, name="../two.db"))
+        self.ctl("import", "two.db", "--dry-run")
+        for change, what in (("content = x'79'", "program_file.digest"), ("name = '../x'", "a file has a name that no file of a run has"),
+                             ("name = '/x'", "no file of a run has"), ("name = 'a/.ssh'", "no file of a run has"),
+                             ("name = 'x.py'", "a file is not the one that ran: x.py"), ("content = zeroblob(1 << 21)", "more than 1048576 bytes of files"),
+                             ("executable = 2", "damaged")):
+            with self.subTest(change):
+                (self.folder / "bad.db").write_bytes((self.folder / "two.db").read_bytes())
+                run_file.edit(self.folder / "bad.db", f"UPDATE program_file SET {change} WHERE name = 'model.py'")
+                self.assertIn(what, self.ctl("import", "bad.db", "--dry-run", code=16).stderr)
+        digest = hashlib.sha256(b"x").hexdigest()  # a file that replicas saw is the one that they saw
+        run_file.edit(self.folder / "two.db", f"UPDATE program_file SET content = x'78', digest = '{digest}' WHERE name = 'train.py'")
+        self.assertIn("a file is not the one that ran: train.py", self.ctl("import", "two.db", "--dry-run", code=16).stderr)
 
 
 class Identity(cli.CliCase):
@@ -56,20 +132,6 @@ class Identity(cli.CliCase):
                               text=True, check=False)
         self.assertIn(done.returncode, (0, 6, 15), done.stderr)
         return json.loads(done.stdout) if "json" in args else done.stdout
-
-    def test_reproduce_names_what_is_missing(self):
-        """The digest of an archive is of the files, too: another one differs, and without one nothing runs."""
-        self.ctl("export", self.run_it(), "--store", self.store, "-f", "own.benchd.db")
-        again = ("reproduce", "own.benchd.db", "--store", "sqlite:there.db", "--dry-run")
-        self.assertIn(f"same     file {self.script}: ", self.ctl(*again).stdout)
-        self.script.write_text(SCRIPT + "# edited", encoding="utf-8")
-        self.assertIn(f"differs  file {self.script}: ", self.ctl(*again).stdout)
-        self.script.unlink()
-        for command in (again, again[:-1]):
-            done = self.ctl(*command, code=3)
-            self.assertIn(f"missing  file: {self.script}\n", done.stdout)
-            self.assertIn("missing here", done.stderr)
-        self.assertFalse((self.folder / "there.db").exists())
 
     def expected(self):
         digests = [hashlib.sha256(pathlib.Path(path).read_bytes()).hexdigest() for path in (sys.executable, self.script, self.data)]

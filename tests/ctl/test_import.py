@@ -85,16 +85,14 @@ class Import(cli.CliCase):
             if text is not None:
                 rule.write_text(text, encoding="utf-8")
             self.assertIn("  406.0 ", self.ctl(*args, "--rules", rule, "workers=4:four.log").stdout)
-            self.assertIn("the figures of 4 ranks, but 8 trained", self.ctl(*args, "--rules", rule, "workers=8:four.log",
-                                                                            code=2).stderr)
+            self.assertIn("the figures of 4 ranks, but 8 trained", self.ctl(*args, "--rules", rule, "workers=8:four.log", code=2).stderr)
         rule.write_text("name: a\nlines: [{kind: Step, pattern: 'speed (?<rate>) img/s'}]\n", encoding="utf-8")
         done = self.ctl(*args, "--rules", rule, "workers=2:" + self.put("two.log", log((0, 1))))
         self.assertIn("  201.0 ", done.stdout)
         # Epochs and steps are no processes: the figure is that of one.
         for name, text in (("epochs.log", log((0,), range(20)) + log((1,), range(20))),
                            ("steps.log", "".join(f"{i % 10}: speed 100 img/s\n" for i in range(40)))):
-            self.assertIn("the figure of one process", self.ctl(*args, "--rules", rule, "workers=2:" + self.put(name, text),
-                                                               code=2).stderr)
+            self.assertIn("the figure of one process", self.ctl(*args, "--rules", rule, "workers=2:" + self.put(name, text), code=2).stderr)
         big = "".join(f"{rank}: speed {100 + rank} img/s {'.' * 900}\n" for _ in range(900) for rank in (0, 1))
         self.assertIn("  201.0 ", self.ctl(*args, "--rules", rule, "workers=2:" + self.put("big.log", big)).stdout)
 
@@ -186,8 +184,7 @@ class Import(cli.CliCase):
         self.assertEqual(4, len(result["points"]))
         self.assertEqual(0, len(result["baselines"]))
         medians = {(p["parameters"]["gpu"], p["parameters"]["trainers"]): p["throughput"]["value"] for p in result["points"]}
-        self.assertEqual({("k80", 1): 11, ("k80", 2): 22, ("p100", 1): 41, ("p100", 2): 82},
-                         {k: round(v, 6) for k, v in medians.items()})
+        self.assertEqual({("k80", 1): 11, ("k80", 2): 22, ("p100", 1): 41, ("p100", 2): 82}, {k: round(v, 6) for k, v in medians.items()})
         for p in result["points"]:  # each divides by its own kind of machine
             self.assertAlmostEqual(p["parameters"]["trainers"], p["speedup"]["value"])
 
@@ -210,8 +207,7 @@ class Import(cli.CliCase):
     def test_lines_of_the_seeds(self):
         self.put("8638.log", FLUID_REAL)
         result = self.result("8638.log", "--warmup", "0")
-        self.assertAlmostEqual(4 * 128 / (1.383521 + 1.571773 + 2.008580 + 1.616996), result["points"][0]["throughput"]["value"],
-                               places=5)
+        self.assertAlmostEqual(4 * 128 / (1.383521 + 1.571773 + 2.008580 + 1.616996), result["points"][0]["throughput"]["value"], places=5)
         words = []
         for n, seconds in MLBENCH.items():
             self.put(f"{n}.log", f"80% Top 1 Validation Accuracy reached in {seconds:.3f} seconds, Compute: 1 seconds, "
@@ -261,8 +257,7 @@ class Import(cli.CliCase):
         name = done.stdout.split()[0]
         self.assertIn("imported: the figures were read from old logs", done.stdout)
         listed = json.loads(self.of_run("get", "runs", "-o", "json"))["items"][0]
-        self.assertEqual(("Imported", True, "2017-07-14T02:40:00Z", 0),
-                         (listed["reason"], listed["imported"], listed["created"], listed["cpus"]))
+        self.assertEqual(("Imported", True, "2017-07-14T02:40:00Z", 0), (listed["reason"], listed["imported"], listed["created"], listed["cpus"]))
         self.assertRegex(self.of_run("get", "runs"), r"Succeeded \(imported\) +2/2 +\S+ +-\n")
         described = self.of_run("describe", name)
         for text in ("Reason:        Imported: read from 3 logs by the rule paddle-fluid, not measured by benchd; dated by the files'",

@@ -33,8 +33,7 @@ class Results(cli.CliCase):
         text = self.ctl("results", name[-5:], "--store", self.store, "-o", "csv").stdout
         rows = list(csv.DictReader(io.StringIO(text)))
         figures = result["points"] + result["baselines"]
-        self.assertEqual([float(row["throughput"]) for row in rows],
-                         [p["throughput"]["value"] for p in figures])
+        self.assertEqual([float(row["throughput"]) for row in rows], [p["throughput"]["value"] for p in figures])
         self.assertEqual([float(row["efficiency"]) for row in rows], [p["efficiency"]["value"] for p in figures])
         for form in ("text", "markdown"):
             table = self.ctl("results", name, "--store", self.store, "-o", form).stdout
@@ -45,8 +44,7 @@ class Results(cli.CliCase):
         name = self.run_tiny(repeats=1)["run"]
         self.assertRegex(name, r"^tiny-[bcdfghjklmnpqrstvwxz2456789]{5}$")
         text = self.ctl("get", "runs", "--store", self.store).stdout
-        self.assertRegex(text, rf"^NAME +BENCHMARK +PHASE +TRIALS +AGE +DURATION\n"
-                               rf"{name} +tiny +Succeeded +3/3 +\d+s +\d+s\n$")
+        self.assertRegex(text, rf"^NAME +BENCHMARK +PHASE +TRIALS +AGE +DURATION\n" rf"{name} +tiny +Succeeded +3/3 +\d+s +\d+s\n$")
         bare = self.ctl("get", "runs", name, "--store", self.store, "--no-headers", "-o", "wide").stdout
         self.assertTrue(bare.startswith(name))
         items = json.loads(self.ctl("get", "runs", "--store", self.store, "-o", "json").stdout)["items"]
@@ -165,8 +163,7 @@ class Failures(cli.CliCase):
         stored.change(self.folder / "results.db", run, "samples = 0")
         document = json.loads(self.ctl("results", run, "--store", self.store, "-o", "json").stdout)
         self.assertEqual(document["phase"], "Succeeded")
-        self.assertEqual(document["points"][0]["trials"][0]["error"],
-                         "trainer/0 wrote a summary that is refused: 'samples' is 0")
+        self.assertEqual(document["points"][0]["trials"][0]["error"], "trainer/0 wrote a summary that is refused: 'samples' is 0")
         self.ctl("run", "--resume", run, "--store", self.store, code=1)  # prints the tables of a run that has ended
 
     def test_a_failed_trial_is_exit_1_and_explained(self):
@@ -183,8 +180,7 @@ class Failures(cli.CliCase):
         self.assertRegex(text, r"host: +fake")
 
     def test_a_point_is_given_up_and_the_others_go_on(self):
-        result = self.run_tiny(repeats=3, env={"FAKE_FAIL": "0.*.*=12"}, code=1,
-                               extra={"repeats": {"min": 3, "order": "Interleaved"}})
+        result = self.run_tiny(repeats=3, env={"FAKE_FAIL": "0.*.*=12"}, code=1, extra={"repeats": {"min": 3, "order": "Interleaved"}})
         self.assertEqual(result["phase"], "PartiallyFailed")
         self.assertEqual([[t["phase"] for t in p["trials"]] for p in result["points"]],
                          [["Failed", "Pending", "Pending"]] + [["Succeeded"] * 3] * (len(result["points"]) - 1))
@@ -243,8 +239,7 @@ class Interruptions(cli.CliCase):
         """The frozen definition tells the fake replica to hang: take that out of the store."""
         db = sqlite3.connect(self.folder / "results.db")
         with db:
-            db.execute("UPDATE run SET definition = replace(definition, 'FAKE_HANG', 'FAKE_NOTHING') "
-                       "WHERE name = ?", (name,))
+            db.execute("UPDATE run SET definition = replace(definition, 'FAKE_HANG', 'FAKE_NOTHING') " "WHERE name = ?", (name,))
         db.close()
 
     def test_ctrl_c_cancels_and_resume_goes_on(self):

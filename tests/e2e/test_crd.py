@@ -56,8 +56,7 @@ def check_shipped(t, k):
 
 
 def check_columns(t, k):
-    t.equal("NAME MODEL EXCHANGE BASELINE STEPS REPEATS AGE".split(), k("get", "bm").stdout.split("\n")[0].split(),
-            "columns of kubectl get bm")
+    t.equal("NAME MODEL EXCHANGE BASELINE STEPS REPEATS AGE".split(), k("get", "bm").stdout.split("\n")[0].split(), "columns of kubectl get bm")
     row = k("get", "bm", "vgg16-systems-plan", "--no-headers").stdout.split()
     t.equal("vgg16-systems-plan vgg16-fluid-fc512 PServer Point 100 5".split(), row[:6], "a row of kubectl get bm")
     t.match("benchmark.benchd.io/vgg16-single-node", k("get", "benchd", "-o", "name").stdout, "the category benchd")
@@ -108,8 +107,7 @@ def check_sweep_rules(t, api, definition):
             for name in ("batch_size", "threads", "pservers", "trainers"):
                 t.equal("", message(place, kind, name, 1), f"{place}, {kind}: {name} 1")
                 for value in (0, "1"):
-                    t.match(rf"{where}.*whole numbers", message(place, kind, name, value),
-                            f"{place}, {kind}: {name} {value!r}")
+                    t.match(rf"{where}.*whole numbers", message(place, kind, name, value), f"{place}, {kind}: {name} {value!r}")
 
 
 def run(name, **spec):
@@ -201,8 +199,7 @@ def check_immutable(t, k):
 
 def check_status(t, k, definition):
     def patch(body, *args):
-        return k("patch", "bmr", "by-reference", "--subresource=status", "--type=merge", *args,
-                 "-p", json.dumps({"status": body}), check=False)
+        return k("patch", "bmr", "by-reference", "--subresource=status", "--type=merge", *args, "-p", json.dumps({"status": body}), check=False)
 
     def is_open():
         """Is it among the runs that benchd lists first? One without a status is."""
@@ -210,8 +207,7 @@ def check_status(t, k, definition):
         return "by-reference" in names, "plain" in names
 
     now = "2026-01-01T00:00:00Z"
-    complete = {"type": "Complete", "status": "True", "reason": "TrialsDone", "message": "", "observedGeneration": 1,
-                "lastTransitionTime": now}
+    complete = {"type": "Complete", "status": "True", "reason": "TrialsDone", "message": "", "observedGeneration": 1, "lastTransitionTime": now}
     done = patch({"phase": "Running", "completions": "7/12", "succeeded": 7, "failed": 1, "total": 12, "current": "p2 t1", "eta": "4m10s",
                   "startTime": now, "observedGeneration": 1, "conditions": [complete]})
     t.equal((0, ""), (done.returncode, done.stderr), "a status is taken")
@@ -222,8 +218,7 @@ def check_status(t, k, definition):
     t.match(r'status\.phase: Unsupported value: "Exploded"', patch({"phase": "Exploded"}).stderr, "an unknown phase")
     t.match(r"status\.conditions\[0\]\.reason", patch({"conditions": [{**complete, "reason": "two words"}]}).stderr,
             "a reason is one CamelCase word")
-    t.match(r"status\.conditions\[1\]: Duplicate value", patch({"conditions": [complete, complete]}).stderr,
-            "conditions are a map by type")
+    t.match(r"status\.conditions\[1\]: Duplicate value", patch({"conditions": [complete, complete]}).stderr, "conditions are a map by type")
     unchanged = replace(k, "by-reference", lambda b: b["status"].update(phase="Failed"))
     phase = k("get", "bmr", "by-reference", "-o", "jsonpath={.status.phase}").stdout
     t.equal((0, "Running"), (unchanged.returncode, phase), "the status is written through its subresource only")
@@ -243,10 +238,8 @@ def check_status(t, k, definition):
 def check_status_owners(t, k, definition):
     """benchd applies the status in two parts; the second must not take away the first."""
     def apply(manager, status):
-        body = {"apiVersion": "benchd.io/v1alpha1", "kind": "BenchmarkRun", "metadata": {"name": "plain"},
-                "status": status}
-        return k("apply", "--server-side", "--subresource=status", f"--field-manager={manager}", "-f", "-",
-                 stdin=json.dumps(body), check=False)
+        body = {"apiVersion": "benchd.io/v1alpha1", "kind": "BenchmarkRun", "metadata": {"name": "plain"}, "status": status}
+        return k("apply", "--server-side", "--subresource=status", f"--field-manager={manager}", "-f", "-", stdin=json.dumps(body), check=False)
 
     for manager, status in (("benchd-definition", {"definition": definition}), ("benchd", {"phase": "Pending"}),
                             ("benchd", {"phase": "Running", "failed": 0})):

@@ -111,8 +111,7 @@ def check_objects(t, k):
     template = deployment["template"]
     labels = template["metadata"]["labels"]
     t.equal((1, "Recreate"), (deployment["replicas"], deployment["strategy"]["type"]), "never two on one SQLite file")
-    t.equal([mkimage.image_name("benchd")], [c["image"] for c in template["spec"]["containers"]],
-            "the image is that of this version")
+    t.equal([mkimage.image_name("benchd")], [c["image"] for c in template["spec"]["containers"]], "the image is that of this version")
     for name, selector in (("Service", objects["Service/benchd"]["spec"]["selector"]),
                            ("NetworkPolicy", objects["NetworkPolicy/benchd"]["spec"]["podSelector"]["matchLabels"])):
         t.ok(selector.items() <= labels.items(), f"the {name} selects the pod of benchd", (selector, labels))
@@ -298,8 +297,7 @@ def check_rights(t, api):
         t.equal({verb: True for verb in answers}, answers, f"may {verbs} {resource}{name and ' ' + name}")
     for namespace, resource, name, verbs in FORBIDDEN:
         answers = {verb: may(api, verb, namespace, resource, name) for verb in verbs.split()}
-        t.equal({verb: False for verb in answers}, answers,
-                f"may not {verbs} {resource}{name and ' ' + name} in {namespace or 'the cluster'}")
+        t.equal({verb: False for verb in answers}, answers, f"may not {verbs} {resource}{name and ' ' + name} in {namespace or 'the cluster'}")
 
 
 def check_node_reader(t, api, k):
@@ -314,12 +312,10 @@ def check_node_reader(t, api, k):
 def check_no_other_right(t, k, allowed=ALLOWED):
     """The server's own list of rights holds the table above and what every account has, and nothing else."""
     row = re.compile(r"^(\S*)\s+\[(.*?)\]\s+\[(.*?)\]\s+\[(.*?)\]$")
-    rows = [row.match(line).groups() for line in
-            k("auth", "can-i", "--list", f"--as={ACCOUNT}", "--namespace=benchd").stdout.splitlines()[1:]]
+    rows = [row.match(line).groups() for line in k("auth", "can-i", "--list", f"--as={ACCOUNT}", "--namespace=benchd").stdout.splitlines()[1:]]
     own = {(resource, name, frozenset(verbs.split())) for resource, urls, name, verbs in rows
            if not urls and not resource.startswith(("selfsubject", "clustertrustbundles."))}
-    t.equal({(resource, name, frozenset(verbs.split())) for resource, name, verbs in allowed}, own,
-            "and has no other right")
+    t.equal({(resource, name, frozenset(verbs.split())) for resource, name, verbs in allowed}, own, "and has no other right")
     t.equal({"get"}, {verbs for _, urls, _, verbs in rows if urls}, "paths that are no resource: to read")
 
 

@@ -29,10 +29,8 @@ def machine():
     others = re.compile(rf"\S+ (?:{re.escape(tempfile.gettempdir())}/(?!{node_keeper.PREFIX})|{re.escape(str(cache))}/)")
     mounts = [line for line in pathlib.Path("/proc/mounts").read_text().splitlines() if not others.match(line)]
     links = [line.split(":")[1] for line in lines("ip", "-oneline", "link")]
-    sysctls = {name: pathlib.Path("/proc/sys", name).read_text() for name in node_keeper.SYSCTLS
-               if pathlib.Path("/proc/sys", name).exists()}
-    return {"mounts": mounts, "links": links, "sysctls": sysctls,
-            "routes": lines("ip", "route"), "network namespaces": lines("ip", "netns")}
+    sysctls = {name: pathlib.Path("/proc/sys", name).read_text() for name in node_keeper.SYSCTLS if pathlib.Path("/proc/sys", name).exists()}
+    return {"mounts": mounts, "links": links, "sysctls": sysctls, "routes": lines("ip", "route"), "network namespaces": lines("ip", "netns")}
 
 
 def traces(folders):
@@ -54,10 +52,8 @@ def traces_of(folder):
 
 def pod_left_running(node):
     """A pod that would run for ever if nobody ended it, with a volume (a mount) and a process of its own."""
-    spec = {"containers": [{"name": "main", "image": "benchd.local/busybox:1", "command": ["sleep", "86400"]}],
-            "restartPolicy": "Never"}
-    node.cluster.kubectl("create", "-f", "-", stdin=json.dumps(
-        {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "sleeper"}, "spec": spec}))
+    spec = {"containers": [{"name": "main", "image": "benchd.local/busybox:1", "command": ["sleep", "86400"]}], "restartPolicy": "Never"}
+    node.cluster.kubectl("create", "-f", "-", stdin=json.dumps({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "sleeper"}, "spec": spec}))
     node.cluster.kubectl("wait", "--for=condition=Ready", "pod/sleeper", f"--timeout={END_S}s")
 
 
@@ -71,8 +67,7 @@ def hold_node():
 
 def check_end(t, name, end):
     before = machine()
-    child = subprocess.Popen([sys.executable, __file__, "--hold"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                             text=True)
+    child = subprocess.Popen([sys.executable, __file__, "--hold"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     folders = [pathlib.Path(word) for word in child.stdout.readline().split()]
     if not t.ok(len(folders) == 2 and all(folder.exists() for folder in folders), f"{name}: two nodes run, one with a pod"):
         return

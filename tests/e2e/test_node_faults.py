@@ -165,18 +165,15 @@ def check_killed(t, user):
         process, run, pods = user.start_training(definition(f"{role}-killed", steps=12, addressing=addressing))
         env = {e["name"]: e.get("value") for e in pods["trainer"]["spec"]["containers"][0]["env"]}
         by_ip = pods["pserver"]["status"]["podIP"] + ":7164"
-        t.equal(addressing == "IP", env["BENCHD_PSERVER_ADDRS"] == by_ip,
-                f"{role}: the server is known by {addressing}")
+        t.equal(addressing == "IP", env["BENCHD_PSERVER_ADDRS"] == by_ip, f"{role}: the server is known by {addressing}")
         killed = user.node.kill(pods[role]["metadata"]["uid"], "benchworker")
         t.equal(1, len(killed), f"{role}: kill -9 of its process")
         result, said = user.finish(process)
         t.equal("Succeeded", result["phase"], f"{role}: the run goes on and succeeds")
         trial = result["points"][0]["trials"][0]
-        t.equal((1, "Succeeded"), (trial["attempt"], trial["phase"]),
-                f"{role}: by a second attempt, which its result names")
+        t.equal((1, "Succeeded"), (trial["attempt"], trial["phase"]), f"{role}: by a second attempt, which its result names")
         t.match(f"attempt=0 outcome=Void error: {message}", said, f"{role}: the first is void, and why")
-        t.match(f"attempt 0: Void: {message}", user.ctl("describe", run).stdout,
-                f"{role}: describe tells it afterwards")
+        t.match(f"attempt 0: Void: {message}", user.ctl("describe", run).stdout, f"{role}: describe tells it afterwards")
         user.delete(run)
 
 
@@ -203,8 +200,7 @@ def check_benchd_killed(t, user):
     becomes(lambda: restarts() >= KILLS, START_S)   # the kubelet tells of the last one after a while
     t.equal(KILLS, restarts(), "and as many restarts of its container by the kubelet")
     t.equal("Succeeded", result["phase"], "the run succeeds")
-    trials = [(point["point"], trial["trial"], trial["attempt"], trial["phase"])
-              for point in result["points"] for trial in point["trials"]]
+    trials = [(point["point"], trial["trial"], trial["attempt"], trial["phase"]) for point in result["points"] for trial in point["trials"]]
     t.equal([(p, n, 0, "Succeeded") for p in (0, 1) for n in range(REPEATS)], trials, "no trial is lost, none is run twice")
     events = user.k("get", "events", "-n", NS, "--field-selector=reason=Scheduled", "-o", "json").stdout
     uids = {}

@@ -85,11 +85,9 @@ def check_usage(t, cluster):
 def check_kinds_missing(t, cluster, daemon):
     daemon.start()
     t.ok(wait_for(lambda: "level=warn" in daemon.log.read_text()), "kinds missing: benchd says so at once")
-    t.match("benchd's kinds are not installed: kubectl apply -f manifests/benchmark-crd.yaml", daemon.log.read_text(),
-            "kinds missing: what to do")
+    t.match("benchd's kinds are not installed: kubectl apply -f manifests/benchmark-crd.yaml", daemon.log.read_text(), "kinds missing: what to do")
     cluster.kubectl("apply", "-f", CRD)
-    t.ok(wait_for(lambda: "the API server answers again" in daemon.log.read_text()), "and goes on when they come",
-         daemon.log.read_text())
+    t.ok(wait_for(lambda: "the API server answers again" in daemon.log.read_text()), "and goes on when they come", daemon.log.read_text())
 
 
 # ---- under a run ----
@@ -126,8 +124,7 @@ class Runs:
             is_over = status.get("phase") in FINAL
             return int(status.get("completions", "0/0").partition("/")[0]) >= count and (status.get("current") or is_over)
         # Where the API server's own watches stand still after etcd was away, benchd lists again after two silences of 90 s.
-        self.t.ok(wait_for(is_there, 400), f"{name}: {count} trials are done, the next is under way",
-                  self.daemon.log.read_text()[-2000:])
+        self.t.ok(wait_for(is_there, 400), f"{name}: {count} trials are done, the next is under way", self.daemon.log.read_text()[-2000:])
 
     def wait_end(self, name, expected="Succeeded"):
         wait_for(lambda: self.look() and self.status(name).get("phase") in FINAL)
@@ -246,8 +243,7 @@ def check_lease_stolen(t, k, runs):
     k("patch", "lease", "benchd", "--type=merge", "-p", '{"spec":{"leaseDurationSeconds":3600}}')
     before = runs.versions_at_rest()
     daemon.start()
-    t.ok(wait_for(lambda: "waiting for it" in daemon.log.read_text()), "another one waits for it, and says so",
-         daemon.log.read_text())
+    t.ok(wait_for(lambda: "waiting for it" in daemon.log.read_text()), "another one waits for it, and says so", daemon.log.read_text())
     t.equal(before, runs.versions(), "and touches nothing")
     held = daemon.log.read_text().count("holding the lease")
     free_lease(k)

@@ -87,10 +87,8 @@ class Verbs:
         return wait_for(lambda: json.loads(self.k("get", "bmr", name, "-o", "json").stdout).get("status", {}).get("current"))
 
     def check_gone(self, name, what, keeps_results):
-        left = wait_for(lambda: self.k("get", "pods,services,secrets", f"--selector=benchd.io/run={name}", "-o",
-                                       "name").stdout == "")
-        self.t.ok(left, f"{what}: no pod, Service or Secret is left",
-                  self.k("get", "pods,services,secrets").stdout)
+        left = wait_for(lambda: self.k("get", "pods,services,secrets", f"--selector=benchd.io/run={name}", "-o", "name").stdout == "")
+        self.t.ok(left, f"{what}: no pod, Service or Secret is left", self.k("get", "pods,services,secrets").stdout)
         self.t.equal("", self.k("get", "bmr", name, "-o", "name", "--ignore-not-found").stdout, f"{what}: nor the run")
         code = 0 if keeps_results else 3
         self.t.ok(wait_for(lambda: self.ctl("results", name).returncode == code),
@@ -101,8 +99,7 @@ class Verbs:
 
 def check_run(v):
     t, ctl = v.t, v.ctl
-    watch = Lines(v.cluster.command(v.cluster.programs["kubectl"], "get", "bmr", "-n", "benchd", "-w"), v.cluster.env(),
-                  v.cluster.dir)
+    watch = Lines(v.cluster.command(v.cluster.programs["kubectl"], "get", "bmr", "-n", "benchd", "-w"), v.cluster.env(), v.cluster.dir)
     run, name = v.start_run("-f", v.write("small", repeats={"min": 4}))
     t.ok(v.wait_running(name), "run: a trial is under way")
     with v.ends_held():   # it must go on while others look at it, however long they take
@@ -205,8 +202,7 @@ def check_without_benchd(v, name):
     k("create", "-f", "-", stdin=json.dumps({"apiVersion": "benchd.io/v1alpha1", "kind": "BenchmarkRun",
                                              "metadata": {"name": "later"}, "spec": {"definition": definition()}}))
     ctl.expect("no benchd, cancel", 0, "nobody holds the lease 'benchd'.: the run is cancelled when benchd is back", "cancel", "later")
-    ctl.expect("no benchd, delete", 0, "nobody holds the lease 'benchd'.: the results of this run are erased later", "delete",
-               "later")
+    ctl.expect("no benchd, delete", 0, "nobody holds the lease 'benchd'.: the results of this run are erased later", "delete", "later")
 
 
 def main():

@@ -24,6 +24,8 @@ static void make_honest(void)
     fixture_init(&f, "{grid: {pservers: [1], trainers: [1, 2]}}", "  repeats: {min: 1}\n", 4);
     (void)fixture_throughput(&f, 0, 0, 60);
     (void)fixture_throughput(&f, 1, 0, 90);
+    json_t *spec = json_object_get(f.def->spec->definition, "spec");
+    require(json_object_set_new(spec, "files", json_pack("[s]", "a/b.py")) == 0);
     _cleanup_(freep) char *definition = json_dumps(f.def->spec->definition, JSON_COMPACT);
     const struct run_row row = {.uid = f.def->uid,
                                 .name = f.def->name,
@@ -35,6 +37,8 @@ static void make_honest(void)
         const struct trial_terms terms = run_def_terms(f.def, it->id.point);
         require(s->ops->save_attempt(s, row.uid, it, &terms, NULL, 0, NULL, NULL) == 0);
     }
+    const struct program_file file = {.name = (char *)"a/b.py"};
+    require(s->ops->put_file(s, row.uid, &file, NULL) == 0);
     require(file_replace(path, &BUF_INIT) == 0);
     require(run_file_make(s, row.uid, &RUN_FILE_ALL, "fuzz", path, digest, NULL) == 0);
     require(file_read(path, RUN_FILE_MAX_BYTES, &honest, NULL) == 0);

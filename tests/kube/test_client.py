@@ -25,8 +25,7 @@ import tap  # noqa: E402
 POD = {"kind": "Pod", "metadata": {"name": "a"}}
 ARCHITECTURE = {"x86_64": "amd64", "aarch64": "arm64"}.get(os.uname().machine, "unknown")
 PODS = "/api/v1/namespaces/n/pods"
-CLUSTER = {"certificate-authority", "certificate-authority-data", "insecure-skip-tls-verify", "tls-server-name", "proxy-url",
-           "disable-compression"}
+CLUSTER = {"certificate-authority", "certificate-authority-data", "insecure-skip-tls-verify", "tls-server-name", "proxy-url", "disable-compression"}
 
 
 def kubeconfig(folder, server, **more):
@@ -195,13 +194,11 @@ def tokens(t):
             s.equal((-13, 2), (got.get("r"), len(s.fake.seen("GET", "/z"))), "refused twice: no third")
             s.fake.on("GET", "/s", status(401, "Unauthorized", "old"), stream("x"))
             number = s.probe.start("stream", path="/s")
-            s.equal(["open", "data", "end"], [s.probe.next(number).get("event") for _ in range(3)],
-                    "a stream: read again")
+            s.equal(["open", "data", "end"], [s.probe.next(number).get("event") for _ in range(3)], "a stream: read again")
             s.fake.on("GET", "/t", status(401, "Unauthorized", "never"))
             got = s.probe.ask("stream", path="/t")
             s.equal((-13, 2), (got.get("r"), len(s.fake.seen("GET", "/t"))), "a stream refused twice: no third")
-            s.fake.on("GET", f"{PODS}/a/log", status(401, "Unauthorized", "old"),
-                      stream("2026-11-20T08:52:51.1Z one\n", end="silence"))
+            s.fake.on("GET", f"{PODS}/a/log", status(401, "Unauthorized", "old"), stream("2026-11-20T08:52:51.1Z one\n", end="silence"))
             number = s.probe.start("follow", ns="n", pod="a")
             s.equal("one", s.probe.next(number).get("line"), "a log: read again")
     with Scene(t, "fixed token", token="t0") as s:
@@ -292,8 +289,7 @@ def server_restart(t):
         s.script([status(503, "ServiceUnavailable", "starting"), nothing("rst"), pod_list(5, item("a", "u1", 3))],
                  [stream(end="rst"), stream(line("DELETED", item("a", "u1", 7)), end="silence")])
         number = s.probe.start("informer", resource="pods", ns="n")
-        s.equal([("added", "a", "3"), ("synced", None, None), ("removed", "a", "7")],
-                changes(s.probe.until(number, "removed")), "arrives")
+        s.equal([("added", "a", "3"), ("synced", None, None), ("removed", "a", "7")], changes(s.probe.until(number, "removed")), "arrives")
 
 
 def server_ends_politely(t):
@@ -453,8 +449,7 @@ def system_trust(t, folder, good, other):
     """The kubeconfig's CA is the only one: what the system trusts counts only where none is named."""
     private = ["unshare", "-rm", "sh", "-c", 'mount --bind "$0" /etc/ssl/certs && exec "$@"', str(folder / "system")]
     (folder / "system").mkdir()
-    digest = subprocess.run(["openssl", "x509", "-hash", "-noout", "-in", other[0]], check=True, capture_output=True,
-                            text=True).stdout.strip()
+    digest = subprocess.run(["openssl", "x509", "-hash", "-noout", "-in", other[0]], check=True, capture_output=True, text=True).stdout.strip()
     for name in (f"{digest}.0", "ca-certificates.crt"):
         (folder / "system" / name).write_bytes(other[0].read_bytes())
     if subprocess.run([*private, "true"], capture_output=True).returncode != 0:
@@ -548,11 +543,9 @@ def proxies(t):
                 name = f"proxy: {host}, NO_PROXY='{exempt}'"
                 with mock.patch.dict(os.environ, {"HTTPS_PROXY": f"http://127.0.0.1:{proxy.server_address[1]}", "NO_PROXY": exempt}):
                     os.environ.pop("no_proxy", None)   # it counts more
-                    probe = Probe(kubeconfig(folder, f"https://{host}:{fake.port}",
-                                             **{"certificate-authority": "far.crt"}))
+                    probe = Probe(kubeconfig(folder, f"https://{host}:{fake.port}", **{"certificate-authority": "far.crt"}))
                 got = probe.ask("stream", path="/forbidden")
-                t.equal(("end", -13, 403), (got.get("event"), got.get("r"), got.get("code")),
-                        f"{name}: its own answer opens no stream")
+                t.equal(("end", -13, 403), (got.get("event"), got.get("r"), got.get("code")), f"{name}: its own answer opens no stream")
                 t.equal(0, probe.ask("get", path="/x", tries=1).get("r"), name)
                 t.equal([f"{host}:{fake.port}"] if is_asked else [], sorted(set(proxy.wanted)), f"{name}: who was asked for")
                 t.equal((0, ""), probe.quit(), f"{name}: ends clean")
@@ -594,8 +587,7 @@ def proxy_url(t):
             for scheme, proxy, host in (("http", http, "kube.test"), ("http", http, "127.0.0.1"),
                                         ("https", https, "kube.test"), ("socks5", socks, "kube.test")):
                 url = f"{scheme}://127.0.0.1:{proxy.server_address[1]}"
-                probe = Probe(kubeconfig(folder, f"https://{host}:{fake.port}", **{"certificate-authority": "far.crt",
-                                                                                   "proxy-url": url}))
+                probe = Probe(kubeconfig(folder, f"https://{host}:{fake.port}", **{"certificate-authority": "far.crt", "proxy-url": url}))
                 got = probe.ask("get", path="/x", tries=1)
                 t.equal(0, got.get("r"), f"proxy-url: {scheme} to {host} ({got.get('error')})")
                 t.equal([f"{host}:{fake.port}"], sorted(set(proxy.wanted)), f"proxy-url: {scheme}: who was asked for")

@@ -72,14 +72,12 @@ def good(t):
         s.said = "hello there\n"   # once
         lines = [line.split("=", 1) for line in (s.folder / "runs.env").read_text().splitlines() if "=" in line]
         environment = dict(lines)
-        s.equal(("a=b", "/nowhere", os.environ["PATH"]), tuple(environment.get(k) for k in ("STAGE", "HOME", "PATH")),
-                "its environment")
+        s.equal(("a=b", "/nowhere", os.environ["PATH"]), tuple(environment.get(k) for k in ("STAGE", "HOME", "PATH")), "its environment")
         s.equal({"apiVersion": V1BETA1, "kind": "ExecCredential", "spec": {"interactive": False}},
                 json.loads(environment["KUBERNETES_EXEC_INFO"]), "KUBERNETES_EXEC_INFO")
         s.equal(1, sum(name == "KUBERNETES_EXEC_INFO" for name, _ in lines), "and not the one that we inherited")
         s.equal("get-token two words\n", (s.folder / "runs.args").read_text(), "its arguments")
-        inherited = [line for line in (s.folder / "runs.fds").read_text().splitlines() if "socket:" in line
-                     or "eventpoll" in line]
+        inherited = [line for line in (s.folder / "runs.fds").read_text().splitlines() if "socket:" in line or "eventpoll" in line]
         s.equal([], inherited, "no descriptor of ours is in it")
 
 
@@ -223,8 +221,7 @@ def certificates(t):
         server = tap.make_certificate(folder, "server", "IP:127.0.0.1")
         pairs = [tap.make_certificate(folder, f"c{i}", f"DNS:c{i}") for i in (1, 2)]
         for i, pair in enumerate(pairs, 1):
-            (folder / f"credential{i}").write_text(credential(
-                clientCertificateData=pair[0].read_text(), clientKeyData=pair[1].read_text()))
+            (folder / f"credential{i}").write_text(credential(clientCertificateData=pair[0].read_text(), clientKeyData=pair[1].read_text()))
         context = fake_api.tls_context(*server)
         context.verify_mode = fake_api.ssl.CERT_OPTIONAL
         context.load_verify_locations(cadata="".join(pair[0].read_text() for pair in pairs))
@@ -275,8 +272,7 @@ def providers(t):
 
 def main():
     t = tap.Tap()
-    for test in (good, open_connections, cluster_info, refused, expired, slow, late_words, group, failing, certificates,
-                 providers):
+    for test in (good, open_connections, cluster_info, refused, expired, slow, late_words, group, failing, certificates, providers):
         test(t)
     return t.done()
 

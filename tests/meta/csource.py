@@ -8,8 +8,7 @@ import typing
 SOURCE_FOLDERS = ("lib", "ctl", "daemon", "worker")
 TEST_FOLDERS = ("tests", "bench")
 
-_TOKENS = re.compile(
-    r"""//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'""", re.DOTALL)
+_TOKENS = re.compile(r"""//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'""", re.DOTALL)
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.MULTILINE)
 _OPEN = re.compile(r"^\{", re.MULTILINE)
 _CLOSE = re.compile(r"^\}", re.MULTILINE)
@@ -23,8 +22,7 @@ def files(root, folders, suffixes=(".c", ".h")):
     for folder in folders:
         for here, dirs, names in os.walk(os.path.join(root, folder)):
             dirs[:] = [d for d in dirs if not d.startswith((".", "build", "__pycache__"))]
-            found += [os.path.relpath(os.path.join(here, n), root).replace(os.sep, "/")
-                      for n in names if n.endswith(suffixes)]
+            found += [os.path.relpath(os.path.join(here, n), root).replace(os.sep, "/") for n in names if n.endswith(suffixes)]
     return sorted(found)
 
 
@@ -70,8 +68,7 @@ def strings(text):
 def includes(text):
     """(line, is_quoted, name) of each #include."""
     text = without_comments(text)
-    return [(line_of(text, m.start(1)), m.group(1) == '"', m.group(2))
-            for m in _INCLUDE.finditer(text)]
+    return [(line_of(text, m.start(1)), m.group(1) == '"', m.group(2)) for m in _INCLUDE.finditer(text)]
 
 
 class Function(typing.NamedTuple):
@@ -85,16 +82,14 @@ def functions(code):
     """The functions that the code defines: their braces stand in column 1."""
     found = []
     for start in _OPEN.finditer(code):
-        head_at = max(code.rfind("\n\n", 0, start.start()), code.rfind(";\n", 0, start.start()),
-                      code.rfind("}\n", 0, start.start()), 0)
+        head_at = max(code.rfind("\n\n", 0, start.start()), code.rfind(";\n", 0, start.start()), code.rfind("}\n", 0, start.start()), 0)
         head = code[head_at:start.start()].strip("\n;} ")
         end = _CLOSE.search(code, start.end())
         name = _NAME.search(head)
         if end is None or name is None or head.endswith("="):
             continue
         first = line_of(code, start.start()) - head.count("\n") - 1
-        found.append(Function(name.group(1), _STATIC.search(head) is not None, first,
-                              line_of(code, end.start())))
+        found.append(Function(name.group(1), _STATIC.search(head) is not None, first, line_of(code, end.start())))
     return found
 
 

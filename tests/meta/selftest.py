@@ -119,24 +119,21 @@ class SelfTest(unittest.TestCase):
                      "strtod(a, 0)", "exit(1)", "_exit(1)", "abort()", "usleep(1)", "sleep (1)",
                      "sscanf(a, b)", "popen(a, b)", "toupper(a)", "isdigit(a)", "isspace(a)", "strcasecmp(a, b)",
                      "strncasecmp(a, b, 1)", "strcasestr(a, b)", "towupper(a)", "strcoll(a, b)", "setlocale(0, a)"):
-            self.assert_bad(banned.check, "lib/core/x.c", f"void f(void)\n{{\n    {call};\n}}\n",
-                            call.split("(")[0].strip())
+            self.assert_bad(banned.check, "lib/core/x.c", f"void f(void)\n{{\n    {call};\n}}\n", call.split("(")[0].strip())
         self.assert_bad(banned.check, "tests/core/test_x.c", "    sleep(1);\n", "wait for the event")
         near, far = "/* Rule zero: because. */\n", "/* Rule zero: because. */" + "\n" * 12
         self.assert_good(banned.check, {"lib/core/x.c": near + "    exit(1);\n"})
         self.assert_bad(banned.check, "lib/core/x.c", far + "    exit(1);\n", "exit")
         for word in ("TO" + "DO", "FIX" + "ME", "XX" + "X"):
             self.assert_bad(banned.check, "lib/core/x.c", f"/* {word}: later */\n", word)
-        self.assert_good(banned.check, {"lib/core/x.c": "/* no strcpy(a, b) */ char *s = \"exit(1)\";\n"
-                                                        "int r = my_exit(1) + c->exit(2);\n"})
+        self.assert_good(banned.check, {"lib/core/x.c": "/* no strcpy(a, b) */ char *s = \"exit(1)\";\n" "int r = my_exit(1) + c->exit(2);\n"})
 
     def test_edges(self):
         self.assert_good(edges.check, GOOD)
         for call in ("curl_easy_init()", "uv_run(l, 0)", "time(NULL)", "clock_gettime(0, 0)",
                      "getenv(a)", "rand()", "getrandom(a, 1, 0)", "clock_unix_ms()"):
             self.assert_bad(edges.check, "lib/store/x.c", f"    x = {call};\n", call.split("(")[0])
-        for text in ("FILE *f;\n", "    x = fopen(a, b);\n", "    printf(a);\n", "    puts(a);\n",
-                     "    x = read(0, a, 1);\n", "    f = stderr;\n"):
+        for text in ("FILE *f;\n", "    x = fopen(a, b);\n", "    printf(a);\n", "    puts(a);\n", "    x = read(0, a, 1);\n", "    f = stderr;\n"):
             self.assert_bad(edges.check, "lib/core/x.c", text, "pure")
         self.assert_good(edges.check, {"lib/core/x.c": "int n = d->time(d) + snprintf(a, b, c);\n",
                                        "lib/base/clock.c": "int n = clock_gettime(a, b);\n"})
@@ -162,8 +159,7 @@ class SelfTest(unittest.TestCase):
     def test_threads(self):
         def found(suites, symbols, cmd="tests/a"):
             tests = [{"name": "x", "suite": suites, "cmd": [cmd], "depends": ["a", "lib"]}]
-            targets = [{"id": "a", "type": "executable", "filename": ["tests/a"]},
-                       {"id": "lib", "type": "shared library", "filename": ["lib.so"]}]
+            targets = [{"id": "a", "type": "executable", "filename": ["tests/a"]}, {"id": "lib", "type": "shared library", "filename": ["lib.so"]}]
             info = {"meson-info/intro-tests.json": json.dumps(tests), "meson-info/intro-targets.json": json.dumps(targets)}
             return self.findings(lambda build: threads.check(build, lambda program: symbols[os.path.basename(program)]), info)
         uses, idle = {"a": {"malloc", "pthread_create"}}, {"a": {"malloc", "signal"}}

@@ -54,16 +54,14 @@ def prove(program, row, n_seeds):
 
 def write_log(path, rows, results):
     """For script/count_tests.py: one case a row."""
-    tap = "".join(f"{'not ok' if found is None else 'ok'} {i} - {row.name}\n"
-                  for i, (row, found) in enumerate(zip(rows, results), 1))
+    tap = "".join(f"{'not ok' if found is None else 'ok'} {i} - {row.name}\n" for i, (row, found) in enumerate(zip(rows, results), 1))
     result = "OK" if all(found is not None for found in results) else "FAIL"
     pathlib.Path(path).write_text(json.dumps({"name": "proof", "result": result, "stdout": tap}) + "\n", encoding="utf-8")
 
 
 def run(mutate, options):
     rows = mutate.read_rows(ROOT)
-    mine = [row for row in rows
-            if row.proof and (not options.short or row.proof == "short") and (not options.row or row.name in options.row)]
+    mine = [row for row in rows if row.proof and (not options.short or row.proof == "short") and (not options.row or row.name in options.row)]
     if not mine:
         raise mutate.Misfit("no row is chosen")
     copy = mutate.copy_with_rows(ROOT, mutate.of_script_test(rows) if options.short else rows)
@@ -87,8 +85,7 @@ def run(mutate, options):
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="script/sim --proof", description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(prog="script/sim --proof", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--short", action="store_true", help="the rows that are marked so, and the first seeds alone")
     parser.add_argument("--row", action="append", metavar="NAME", help="only the row of this name; may be repeated")
     parser.add_argument("--seeds", type=int, metavar="N", help=f"seeds 1..N (default: {SEEDS_LONG}; short: {SEEDS_SHORT})")

@@ -172,8 +172,7 @@ def bad_data(tap):
 
 def full_disk(tap):
     with open("/dev/full", "w") as full:
-        r = subprocess.run([WORKER, "trainer", "--exchange", "None", "--batch-size", "2"],
-                           stdout=full, stderr=subprocess.PIPE, text=True)
+        r = subprocess.run([WORKER, "trainer", "--exchange", "None", "--batch-size", "2"], stdout=full, stderr=subprocess.PIPE, text=True)
     tap.equal(13, r.returncode, "stdout on a full disk: exit code")
     tap.match("stdout: No space left on device", r.stderr, "stdout on a full disk: message")
     for words in (["--help"], ["--version"], ["trainer", "--help"], ["bench", "--help"]):
@@ -194,8 +193,7 @@ def times(tap, steps, summary, took_s):
     for r in steps:
         phases = r["phase_ns"]
         tap.ok(min(phases.values()) >= 0 and sum(phases.values()) <= r["step_ns"], "alone: phases are parts of a step", r)
-        tap.equal({"data", "forward", "backward", "update"}, {k for k, v in phases.items() if v > 0},
-                  "alone: the phases that take time")
+        tap.equal({"data", "forward", "backward", "update"}, {k for k, v in phases.items() if v > 0}, "alone: the phases that take time")
     tap.equal({k: sum(r["phase_ns"][k] for r in measured) for k in measured[0]["phase_ns"]}, summary["phase_ns"],
               "alone: the summary adds up the measured phases")
     tap.equal((measured[0]["loss"], measured[-1]["loss"]), (summary["loss_first"], summary["loss_last"]),
@@ -213,8 +211,7 @@ def alone(tap):
         with open(path) as f:
             saved = json.load(f)
     tap.equal((0, None, ""), (code, error, stderr), "alone: ends well")
-    tap.equal(["start", "step", "step", "step", "step", "summary"], [r["type"] for r in records],
-              "alone: the order of the records")
+    tap.equal(["start", "step", "step", "step", "step", "summary"], [r["type"] for r in records], "alone: the order of the records")
     tap.equal({4}, {r["attempt"] for r in records}, "alone: the attempt")
     environment = records[0]["environment"]
     tap.equal([], [k for k in ("host cpu_model cpu_mhz caches cpuset cgroup_cpu_limit cgroup_memory_limit "
@@ -244,8 +241,7 @@ def children_cpu_ns():
 def cpu_time_begins_at_the_barrier(tap):
     """Of ten equal steps the last is measured. Both numbers are CPU time, which a busy machine does not stretch."""
     before_ns = children_cpu_ns()
-    records = once(["trainer"], {"BENCHD_EXCHANGE": "None", "BENCHD_BATCH_SIZE": "2", "BENCHD_STEPS": "1",
-                                 "BENCHD_WARMUP_STEPS": "9"})[3]
+    records = once(["trainer"], {"BENCHD_EXCHANGE": "None", "BENCHD_BATCH_SIZE": "2", "BENCHD_STEPS": "1", "BENCHD_WARMUP_STEPS": "9"})[3]
     whole_ns = children_cpu_ns() - before_ns
     tap.ok(0 < records[-1]["cpu_ns"] < whole_ns / 2, f"the CPU time of one step of ten is the lesser part of {whole_ns:.0f} ns", records[-1])
 

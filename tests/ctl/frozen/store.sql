@@ -1,4 +1,4 @@
-PRAGMA application_id = 1651401576; PRAGMA user_version = 17;
+PRAGMA application_id = 1651401576; PRAGMA user_version = 18;
 BEGIN TRANSACTION;
 CREATE TABLE attempt ( run_uid TEXT NOT NULL REFERENCES run (uid) ON DELETE CASCADE, point INTEGER NOT NULL, trial INTEGER NOT NULL, attempt INTEGER NOT NULL, outcome TEXT NOT NULL, started_unix_ms INTEGER NOT NULL, ended_unix_ms INTEGER NOT NULL, error TEXT, simulated INTEGER NOT NULL,  figures INTEGER, throughput REAL, unit TEXT, seconds REAL, missing TEXT, details TEXT, others_share REAL, cpus REAL, time_to_accuracy_s REAL, best_accuracy REAL, accuracy_after REAL, after_state INTEGER, evaluations_k INTEGER, evaluations_from INTEGER, machine INTEGER, metrics TEXT, PRIMARY KEY (run_uid, point, trial, attempt) ) STRICT, WITHOUT ROWID;
 INSERT INTO "attempt" VALUES('468352ef-1cfb-4d99-a873-a4dd5c7a0086',0,0,0,'Succeeded',1795615382111,1795615382124,NULL,0,1,200.0,'samples/s',0.03,NULL,NULL,NULL,NULL,NULL,NULL,NULL,0,0,0,10,NULL);
@@ -324,5 +324,6 @@ CREATE INDEX run_object ON run (object_ns) WHERE object_ns IS NOT NULL;
 CREATE INDEX run_deleted ON run (deleted_unix_ms) WHERE deleted_unix_ms IS NOT NULL;
 CREATE INDEX run_finished ON run (ended_unix_ms) WHERE phase IN ('Succeeded', 'PartiallyFailed', 'Failed', 'Cancelled');
 CREATE INDEX event_run ON event (run_uid);
+CREATE TABLE program_file ( run_uid TEXT NOT NULL REFERENCES run (uid) ON DELETE CASCADE, name TEXT NOT NULL, digest TEXT NOT NULL, executable INTEGER NOT NULL, content BLOB NOT NULL, PRIMARY KEY (run_uid, name) ) STRICT;
 CREATE VIEW trial AS SELECT r.name AS run, point, trial, attempt, outcome, throughput, unit, seconds, others_share, a.cpus, time_to_accuracy_s, best_accuracy, accuracy_after, coalesce(missing, error) AS error, a.simulated, a.started_unix_ms, a.ended_unix_ms, m.facts AS machine, metrics FROM attempt a JOIN run r ON r.uid = a.run_uid LEFT JOIN machine m ON m.id = a.machine;
 COMMIT;
