@@ -3,13 +3,11 @@
 
 The commands of both sections are typed as they are, but for the build, the tables of a local run, and the push of images. `python3 train.py` is
 no PyTorch here, in the image and on this machine: a shell script that prints lines like those of the page, and its image starts as root."""
-import os
-import pathlib
 import re
 
 import mkimage
 import tap
-import typed   # test_first_cluster_run.py has put its folder on the path
+from user import shell, typed
 
 PAGE = (tap.ROOT / "README.md").read_text(encoding="utf-8")
 IMAGE = "docker.io/registry/ddp:1"   # as containerd names registry/ddp:1
@@ -42,19 +40,14 @@ def section(heading):
     return found
 
 
-def shell(node):
-    folder, programs = node.dir / "readme", node.dir / "readme-programs"
-    for made in (folder, programs):
-        made.mkdir()
-    (folder / "manifests").symlink_to(tap.ROOT / "manifests")
+def make_shell(node):
+    folder = node.dir / "readme"
+    sh = shell(node, "readme", [tap.ROOT / "manifests"], HOME=str(folder), XDG_DATA_HOME=str(folder / "data"))
     (folder / "train.py").write_text("import torch.distributed\n", encoding="ascii")   # init reads it
-    for link in (pathlib.Path(os.environ["BENCHCTL"]), node.cluster.programs["kubectl"]):
-        (programs / link.name).symlink_to(link)
-    (programs / "python3").write_text(PROGRAM, encoding="ascii")
-    (programs / "python3").chmod(0o755)
-    env = {**node.cluster.env(), "LC_ALL": "C.UTF-8", "PATH": f"{programs}:{os.environ['PATH']}", "PS1": "", "HOME": str(folder),
-           "XDG_DATA_HOME": str(folder / "data")}
-    return typed.Shell(node.cluster.command(), env=env, cwd=folder)
+    python = node.dir / "readme-programs" / "python3"
+    python.write_text(PROGRAM, encoding="ascii")
+    python.chmod(0o755)
+    return sh
 
 
 def type_all(t, sh, commands):
@@ -75,7 +68,7 @@ def check(t, node):
             tuple([command.split()[0] for command in commands] for commands in (own, cluster)), "the commands of both sections")
     node.load_archive(mkimage.make_busybox(IMAGE, node.dir / "ddp.tar", ["/bin/sh"], {"/bin/python3": PROGRAM.encode()}))
     node.local_volume("readme")
-    with shell(node) as sh:
+    with make_shell(node) as sh:
         printed = type_all(t, sh, own[:2] + cluster)
         rows = [line.split()[:2] for line in printed if re.match(r" +[12] +\d", line)]
         sizes, (one, two) = [size for size, _ in rows], [float(rate) for _, rate in rows]

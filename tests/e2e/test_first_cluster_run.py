@@ -3,19 +3,15 @@
 names and the width of columns. After it, on the same node, what README.md says (readme.py). The images are those of the build tree, and the node has no StorageClass, so the volume is made by hand.
 
 BENCHD_BUILD_DIR names the build tree whose programs go into the images, BENCHCTL the program."""
-import os
-import pathlib
 import re
 import sys
 
+import readme
 import tap
 from cluster import becomes
 from machine import why_not
 from node import Node
-
-sys.path.insert(0, str(tap.ROOT / "tests" / "docs"))
-import readme
-import typed
+from user import shell, typed
 
 PAGE = tap.ROOT / "docs" / "first-cluster-run.md"
 RUN = re.compile(r"run/vgg16-pserver-sweep-([a-z0-9]{5}) created ")
@@ -33,15 +29,7 @@ class Page:
 
     def shell(self):
         """In a folder that has of a clone what the page uses."""
-        folder, programs = self.node.dir / "clone", self.node.dir / "programs"
-        if not folder.exists():
-            for where, links in ((folder, [tap.ROOT / "manifests", tap.ROOT / "benchmarks"]),
-                                 (programs, [pathlib.Path(os.environ["BENCHCTL"]), self.node.cluster.programs["kubectl"]])):
-                where.mkdir()
-                for link in links:
-                    (where / link.name).symlink_to(link)
-        env = {**self.node.cluster.env(), "LC_ALL": "C.UTF-8", "PATH": f"{programs}:{os.environ['PATH']}", "PS1": ""}
-        return typed.Shell(self.node.cluster.command(), env=env, cwd=folder)
+        return shell(self.node, "clone", [tap.ROOT / "manifests", tap.ROOT / "benchmarks"])
 
     def type(self, shell, step):
         shell.type(step.command if self.ours is None else step.command.replace(self.name, self.ours))

@@ -300,15 +300,6 @@ def check_rights(t, api):
         t.equal({verb: False for verb in answers}, answers, f"may not {verbs} {resource}{name and ' ' + name} in {namespace or 'the cluster'}")
 
 
-def check_node_reader(t, api, k):
-    """The optional right: to get nodes, and to do nothing else with them."""
-    k("apply", "-f", MANIFESTS / "node-reader.yaml")
-    wait_until(lambda: may(api, "get", "", "nodes", "") is True, 120, "nodes can be read")
-    answers = [may(api, verb, "", "nodes", "") for verb in ("list", "watch", "patch", "update", "delete")]
-    t.equal([False] * 5, answers, "with node-reader.yaml: get nodes, no other verb")
-    k("delete", "-f", MANIFESTS / "node-reader.yaml")
-
-
 def check_no_other_right(t, k, allowed=ALLOWED):
     """The server's own list of rights holds the table above and what every account has, and nothing else."""
     row = re.compile(r"^(\S*)\s+\[(.*?)\]\s+\[(.*?)\]\s+\[(.*?)\]$")
@@ -370,7 +361,6 @@ def main():
         check_rights(t, Api(cluster))
         check_no_other_right(t, k)
         check_kueue(t, k)
-        check_node_reader(t, Api(cluster), k)
         check_bucket(t, k, template)
         check_uninstall(t, k)
     return t.done()

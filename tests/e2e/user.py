@@ -5,12 +5,17 @@
 """
 import json
 import os
+import pathlib
 import re
 import subprocess
+import sys
 import time
 
 import tap
 from cluster import ClusterError, becomes, die_with_parent, wait_until
+
+sys.path.insert(0, str(tap.ROOT / "tests" / "docs"))
+import typed  # noqa: E402
 
 NS = "benchd"
 RUN_S = 1000
@@ -43,6 +48,18 @@ def definition(name, cpu="600m", memory="512Mi", image="benchd.local/benchworker
         "roles": {role: {"replicas": {"from": role + "s"}, "template": {"spec": pod}} for role in ROLES},
         "measure": {"warmupSteps": 1, "steps": steps},
         "repeats": {"min": repeats}, **spec}}
+
+
+def shell(node, name, links=(), **env):
+    """A shell in a folder of that name, made at the first call, with links to files; it has benchctl and kubectl."""
+    folder, programs = node.dir / name, node.dir / f"{name}-programs"
+    if not folder.exists():
+        for where, targets in ((folder, links), (programs, [pathlib.Path(os.environ["BENCHCTL"]), node.cluster.programs["kubectl"]])):
+            where.mkdir()
+            for target in targets:
+                (where / target.name).symlink_to(target)
+    env = {**node.cluster.env(), "LC_ALL": "C.UTF-8", "PATH": f"{programs}:{os.environ['PATH']}", "PS1": "", **env}
+    return typed.Shell(node.cluster.command(), env=env, cwd=folder)
 
 
 class User:

@@ -18,7 +18,7 @@ SKIPPED = ("CHANGELOG.md",)
 # Options of other programs; one that no page names is a finding.
 FOREIGN = {
     "docker": "build-arg target",
-    "kubectl": "clusterrole docker-password docker-server docker-username force grace-period ignore-not-found previous raw replicas serviceaccount type",
+    "kubectl": "clusterrole docker-password docker-server docker-username force from grace-period ignore-not-found previous raw replicas serviceaccount type",
     "kubectl krew": "manifest",
     "helm": "create-namespace take-ownership",
     "apt-get": "no-install-recommends",
