@@ -196,8 +196,8 @@ static double *p_at(const struct comparison *c, size_t point, size_t offset)
     return (double *)((char *)&c->points.items[point] + offset);
 }
 
-/* Beyond the first runs a level is chosen from those that say how runs vary, so they look more alike
- * than they are: with this factor replays name 1% of equal runs slower (bench/alarms.c). */
+/* Beyond the first runs a level is chosen from those that say how runs vary, so they look more
+ * alike than they are: with this factor replays name 1% of equal runs slower (bench/alarms.c). */
 #define CHOSEN_LEVEL_FACTOR 1.3
 
 double compare_adjust(const struct comparison *c, size_t offset, double whole)

@@ -210,7 +210,7 @@ TEST(a_history_of_busy_runs)
 
     /* Of one run of the base nobody knows it: then all of them would be
      * compared with some of them. */
-    history.results[2].points[0].trials[1].others_share = NAN;
+    history.results[0].points[0].trials[1].others_share = NAN;
     c = compare(&a, &b, &history);
     assert_false(c->points.items[0].busy.alone.known);
     assert_int_equal(c->points.items[0].change, CHANGE_SLOWER);
