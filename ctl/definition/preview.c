@@ -139,8 +139,15 @@ static void format_totals(const struct run_def *def, const struct demand *demand
                           const struct preview_opts *opts, struct buf *out)
 {
     const struct demand *most = &demands[0];
+    uint32_t devices = def->matrix.points[0].devices;
     for (uint32_t i = 1; i < def->matrix.n_points; i++) {
-        most = demands[i].n_replicas > most->n_replicas ? &demands[i] : most;
+        const struct demand *d = &demands[i];
+        const uint32_t own = def->matrix.points[i].devices;
+        if (d->n_replicas > most->n_replicas ||
+            (d->n_replicas == most->n_replicas && own > devices)) {
+            most = d;
+            devices = own;
+        }
     }
     char cores[HUMAN_SIZE], memory[HUMAN_SIZE];
     human_millicores(most->cpu_millicores, cores);
@@ -159,6 +166,9 @@ static void format_totals(const struct run_def *def, const struct demand *demand
                plural((uint64_t)most->n_replicas));
     if (!opts->is_local && most->cpu_millicores > 0) {
         buf_printf(out, ", %s CPU, %s memory", cores, memory);
+    }
+    if (devices > 0) {
+        buf_printf(out, ", %u device%s", devices, plural(devices));
     }
     buf_puts(out, ".\n");
     if (spec->stop.is_set) {

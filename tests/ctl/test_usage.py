@@ -425,6 +425,7 @@ class Plan(cli.CliCase):
         plan = self.ctl("plan", "vgg16-systems", "--set", "pservers=1", "--set", "trainers=2", "--set", "batch_size=4", "--set", "cpu=600m",
                         "--set", "memory=3Gi").stdout
         self.assertIn("Largest point: 3 replicas, 1800m CPU, 9Gi memory.\n", plan)
+        self.assertIn("Largest point: 4 replicas, 256 CPU, 1Ti memory, 32 devices.\n", self.ctl("plan", "imagenet-gpu").stdout)
 
     def test_pairs_of_nodes(self):
         """Each pair once; or the next ones of the list only; or those of some."""
