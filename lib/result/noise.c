@@ -267,12 +267,6 @@ static bool is_known(const struct cpu_user *u, double duration_ns)
            (double)u->throttled_ns < OTHERS_CPU_THROTTLED * duration_ns;
 }
 
-/* The part of what a replica counted that belongs to the measured steps. */
-static double measured_part(const struct cpu_user *u)
-{
-    return u->leads ? 1 : fmin(1, (double)u->cpu_ns / (double)u->noise.cpu_run_ns);
-}
-
 static double share_of_group(const struct cpu_user *users, size_t n, const size_t *group,
                              size_t which, double duration_ns)
 {
@@ -286,7 +280,8 @@ static double share_of_group(const struct cpu_user *users, size_t n, const size_
         if (group[i] != which) {
             continue;
         }
-        const double part = measured_part(u);
+        const double part = /* of what it counted, that of the measured steps */
+            u->leads ? 1 : fmin(1, (double)u->cpu_ns / (double)u->noise.cpu_run_ns);
         ran += (double)u->cpu_ns;
         waited += part * (double)u->noise.cpu_wait_ns;
         if ((u->leads || !has_leader) && part * (double)u->noise.busy_ns > busy) {

@@ -12,22 +12,18 @@ int files_put(struct store *base, const char *uid, const struct program_file *fi
 {
     struct sqlite_store *s = sqlite_store_of(base);
     unsigned char sha[SHA256_DIGEST_LENGTH];
-    char digest[2 * SHA256_DIGEST_LENGTH + 1];
     const struct buf *content = &file->content;
     if (!program_file_may_travel(file->name)) {
         return err_set(err, EPROTO, "a file has a name that no file of a run has");
     }
     (void)SHA256((const unsigned char *)buf_cstr(content), content->len, sha); /* never fails */
-    for (size_t i = 0; i < sizeof(sha); i++) {
-        (void)snprintf(digest + 2 * i, 3, "%02x", sha[i]);
-    }
-    return sql_change_run(s, uid, err,
-                          "INSERT INTO program_file SELECT ?1, ?2, ?3, ?4, ?5 WHERE length(?5) + "
-                          "(SELECT total(length(content)) FROM program_file WHERE run_uid = ?1) "
-                          "<= ?6",
-                          "sssibi", uid, file->name, digest, (int64_t)file->is_executable,
-                          (const void *)buf_cstr(content), content->len,
-                          (int64_t)PROGRAM_FILES_MAX_BYTES);
+    return sql_change_run(
+        s, uid, err,
+        "INSERT INTO program_file SELECT ?1, ?2, lower(hex(?3)), ?4, ?5 WHERE length(?5) + "
+        "(SELECT total(length(content)) FROM program_file WHERE run_uid = ?1) "
+        "<= ?6",
+        "ssbibi", uid, file->name, (const void *)sha, sizeof(sha), (int64_t)file->is_executable,
+        (const void *)buf_cstr(content), content->len, (int64_t)PROGRAM_FILES_MAX_BYTES);
 }
 
 int files_list(struct store *base, const char *uid, struct program_file **ret, size_t *ret_n,

@@ -1,18 +1,5 @@
 /* The inside of the SQLite store, shared by its files; no other file includes it.
  *
- *   sqlite.c           open, close, runs, readers
- *   sqlite_status.c    the columns of a run's status, and its events
- *   sqlite_ends.c      what is left of a run that has ended
- *   sqlite_space.c     a disk that is full: the reserve for deletions
- *   sqlite_attempts.c  attempts
- *   sqlite_replicas.c  their replicas, a row each
- *   sqlite_files.c     files that commands named
- *   sqlite_logs.c      the logs of an attempt, compressed
- *   sqlite_figures.c   the figures of attempts
- *   schema.c           the tables (schema.sql)
- *   sql.c              statements, transactions, SQLite's codes as errors that name the file
- *   claim.c            the right to drive a run: a lock file that dies with the process
- *
  * Every call that writes is one transaction from BEGIN IMMEDIATE to COMMIT: it is all there or not
  * at all, whatever fails in between. */
 #pragma once
@@ -89,7 +76,7 @@ static inline struct sqlite_store *sqlite_store_of(struct store *s)
 /* Declares a function as an operation of store.h, which says what it does. */
 #define STORE_OP(name) __typeof__(*((struct store_ops *)NULL)->name)
 
-/* --- sqlite.c --- */
+/* --- sqlite.c: open, close, runs, readers --- */
 
 /* Without a file; the path may be NULL. store_close frees it. */
 struct sqlite_store *sqlite_store_new(const char *path);
@@ -102,7 +89,7 @@ char *sqlite_uri(const char *path, const char *how);
 /* That of a store which is only read. Owned. */
 char *sqlite_reader_uri(const char *path);
 
-/* --- sql.c --- */
+/* --- sql.c: statements, transactions, SQLite's codes as errors that name the file --- */
 
 /* SQLite's last error on this store as -Exxx and a text with the file and the reason. */
 int sql_error(struct sqlite_store *s, int rc, struct err *err);
@@ -200,7 +187,7 @@ static inline void sql_finalizep(sqlite3_stmt **stmt)
         result_ < 0 ? result_ : 0;                                                                 \
     })
 
-/* --- schema.c --- */
+/* --- schema.c: the tables (schema.sql) --- */
 
 #define SCHEMA_VERSION 18
 /* Marks a SQLite file as a benchd store: "bnch". */
@@ -214,7 +201,7 @@ int schema_create(struct sqlite_store *s, struct err *err);
 /* Gives a new file its tables; refuses one of another SCHEMA_VERSION, and other programs' files. */
 int schema_prepare(struct sqlite_store *s, struct err *err);
 
-/* --- sqlite_status.c --- */
+/* --- sqlite_status.c: the columns of a run's status, and its events --- */
 
 #define STATUS_COLUMNS                                                                             \
     "phase, reason, message, trials_done, trials_failed, trials_total, current_point, "            \
@@ -228,12 +215,12 @@ int status_write(struct sqlite_store *s, const char *uid, const struct run_statu
 STORE_OP(add_event) events_add;
 STORE_OP(list_events) events_list;
 
-/* --- sqlite_files.c --- */
+/* --- sqlite_files.c: files that commands named --- */
 
 STORE_OP(put_file) files_put;
 STORE_OP(list_files) files_list;
 
-/* --- sqlite_space.c --- */
+/* --- sqlite_space.c: a disk that is full: the reserve for deletions --- */
 
 STORE_OP(keep_reserve) space_keep_reserve;
 STORE_OP(get_space) space_get;
@@ -254,7 +241,7 @@ bool space_release_reserve(struct sqlite_store *s);
     })
 void space_after_deletion(struct sqlite_store *s);
 
-/* --- sqlite_attempts.c --- */
+/* --- sqlite_attempts.c: attempts --- */
 
 STORE_OP(save_attempt) attempts_save;
 STORE_OP(list_wanted) attempts_list_wanted;
@@ -266,7 +253,7 @@ struct attempt_range {
 /* Also of attempts whose numbers are damaged, where all are wanted. */
 struct attempt_range attempts_range(const struct attempt_wanted *wanted);
 
-/* --- sqlite_replicas.c --- */
+/* --- sqlite_replicas.c: their replicas, a row each --- */
 
 int replicas_insert(struct sqlite_store *s, const char *uid, const struct attempt_row *row,
                     struct err *err);
@@ -275,7 +262,7 @@ int replicas_read(struct sqlite_store *s, const char *uid, const struct attempt_
                   struct attempt_row *rows, size_t n, struct err *err);
 void replicas_finalize(struct sqlite_store *s);
 
-/* --- sqlite_logs.c --- */
+/* --- sqlite_logs.c: the logs of an attempt, compressed --- */
 
 /* A shared row; these three are pure. */
 void log_row_done(struct log_row *row);
@@ -300,13 +287,13 @@ int logs_insert(struct sqlite_store *s, const char *uid, const struct attempt_id
 STORE_OP(get_log) logs_get;
 void log_cache_done(struct log_cache *cache);
 
-/* --- sqlite_figures.c --- */
+/* --- sqlite_figures.c: the figures of attempts --- */
 
 int figures_write(struct sqlite_store *s, const char *uid, const struct attempt_row *row,
                   const struct trial_terms *terms, struct err *err);
 STORE_OP(list_figures) figures_list;
 
-/* --- sqlite_ends.c --- */
+/* --- sqlite_ends.c: what is left of a run that has ended --- */
 
 STORE_OP(put_verdict) ends_put_verdict;
 STORE_OP(get_brief) ends_get_brief;
@@ -316,7 +303,7 @@ STORE_OP(find_deleted) ends_find_deleted;
 STORE_OP(list_open) ends_list_open;
 STORE_OP(list_finished) ends_list_finished;
 
-/* --- claim.c --- */
+/* --- claim.c: the right to drive a run: a lock file that dies with the process --- */
 
 STORE_OP(claim_run) claim_take;
 STORE_OP(probe_run) claim_probe;
