@@ -311,7 +311,7 @@ TEST(refusals)
             fail_msg("expected '%s', got '%s'", rows[i].message, err.msg);
         }
     }
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     fixture_init(&f, GRID, POINT_BASELINE "  repeats: {min: 3, order: Sequential}\n", 16);
     fill(&f, 3, (const double[]){100, 100, 100, 100}, 0, 0.01);
     struct comparison *c = NULL;
@@ -319,5 +319,4 @@ TEST(refusals)
     struct err err = {0};
     assert_int_equal(comparison_new_axis(f.result, &by_pservers, &c, &fix, &err), -EINVAL);
     assert_non_null(strstr(err.msg, "one point after the other"));
-    fixture_done(&f);
 }

@@ -58,7 +58,7 @@ TEST(what_a_trial_reached)
     };
     /* clang-format on */
     for (size_t i = 0; i < N_ROWS(rows); i++) {
-        struct attempt_row row = {.outcome = rows[i].outcome};
+        _cleanup_(attempt_row_done) struct attempt_row row = {.outcome = rows[i].outcome};
         for (size_t k = 0; k < rows[i].n; k++) {
             *vec_push(&row.replicas) = (struct replica_row){
                 .id = {{0, 0, 0}, rows[i].replicas[k].role, rows[i].replicas[k].index},
@@ -74,6 +74,5 @@ TEST(what_a_trial_reached)
             fail_msg("'%s': expected %s, got %s", rows[i].name, summary_unit_names[rows[i].unit],
                      summary_unit_names[unit]);
         }
-        attempt_row_done(&row);
     }
 }

@@ -7,6 +7,16 @@
 #include "ctl/live/live_model.h"
 #include "decide/policy_wait.h"
 
+static const struct live_model_opts plain = {
+    .columns = 80, .rows = 24, .ascii = true, .now_unix_ms = 31000};
+
+static struct live_model new_model(const struct run_def *def)
+{
+    struct live_model m;
+    live_model_init(&m, def);
+    return m;
+}
+
 static struct attempt_row make_row(uint32_t point, uint32_t trial, enum attempt_outcome outcome,
                                    const char *summary)
 {
@@ -63,19 +73,17 @@ static void assert_live(const struct live_model *m, const struct live_model_opts
 TEST(test_a_run_from_start_to_end)
 {
     _cleanup_(run_def_freep) struct run_def *def = make_def("{trainers: [1, 2]}", 8);
-    _cleanup_(live_model_done) struct live_model m;
-    live_model_init(&m, def);
-    struct live_model_opts opts = {.columns = 80, .rows = 24, .ascii = true, .now_unix_ms = 31000};
+    _cleanup_(live_model_done) struct live_model m = new_model(def);
     begin(&m, 0, 0, 1000);
     step(&m, ROLE_TRAINER, 0, 0, true);
     step(&m, ROLE_TRAINER, 1, 7, false); /* the point has no such trainer */
-    assert_live(&m, &opts,
+    assert_live(&m, &plain,
                 "tiny-7k3fq   0/4 trials   30s\n"
                 " > 0   trainers=1  0/2  warm-up 1/2\n"
                 " . 1   trainers=2  0/2\n");
     step(&m, ROLE_TRAINER, 0, 0, false);
     step(&m, ROLE_TRAINER, 0, 1, false);
-    assert_live(&m, &opts,
+    assert_live(&m, &plain,
                 "tiny-7k3fq   0/4 trials   30s\n"
                 " > 0   trainers=1  0/2  40 samples/s  step 2/8\n"
                 " . 1   trainers=2  0/2\n");
@@ -84,7 +92,7 @@ TEST(test_a_run_from_start_to_end)
     attempt(&m, 0, 1, ATTEMPT_SUCCEEDED, SUMMARY("32", "1600000000"));
     begin(&m, 1, 0, 31000);
     attempt(&m, 1, 0, ATTEMPT_SUCCEEDED, SUMMARY("0", "800000000")); /* no result: given up */
-    assert_live(&m, &opts,
+    assert_live(&m, &plain,
                 "tiny-7k3fq   3/4 trials   30s   eta 0s\n"
                 " + 0   trainers=1  2/2  30 samples/s\n"
                 " x 1   trainers=2  1/2  1 failed\n");
@@ -97,14 +105,11 @@ TEST(test_a_figure_has_its_unit)
         "\"samples\":32,\"steps\":8,\"duration_ns\":800000000,\"log\":{\"rule\":\"r\","
         "\"method\":\"m\",\"unit\":\"GB\",\"scope\":\"job\"}}";
     _cleanup_(run_def_freep) struct run_def *def = make_def("{trainers: [1]}", 8);
-    _cleanup_(live_model_done) struct live_model m;
-    live_model_init(&m, def);
-    const struct live_model_opts opts = {
-        .columns = 80, .rows = 24, .ascii = true, .now_unix_ms = 31000};
+    _cleanup_(live_model_done) struct live_model m = new_model(def);
     begin(&m, 0, 0, 1000);
     attempt(&m, 0, 0, ATTEMPT_SUCCEEDED, bandwidth);
     attempt(&m, 0, 1, ATTEMPT_SUCCEEDED, bandwidth);
-    assert_live(&m, &opts,
+    assert_live(&m, &plain,
                 "tiny-7k3fq   2/2 trials   30s\n"
                 " + 0    2/2  40 GB/s\n");
 }
@@ -114,17 +119,14 @@ TEST(test_batches_where_the_definition_wants_them)
     _cleanup_(run_def_freep) struct run_def *def =
         make_def("{trainers: [1], batch_size: [4, 16]}", 8);
     def->spec->unit = UNIT_OF_BATCHES;
-    _cleanup_(live_model_done) struct live_model m;
-    live_model_init(&m, def);
-    const struct live_model_opts opts = {
-        .columns = 80, .rows = 24, .ascii = true, .now_unix_ms = 31000};
+    _cleanup_(live_model_done) struct live_model m = new_model(def);
     attempt(&m, 0, 0, ATTEMPT_SUCCEEDED, SUMMARY("64", "800000000"));
     attempt(&m, 1, 0, ATTEMPT_SUCCEEDED, SUMMARY("128", "800000000"));
     attempt(&m, 1, 1, ATTEMPT_SUCCEEDED, SUMMARY("128", "1600000000"));
     begin(&m, 0, 1, 1000);
     step(&m, ROLE_TRAINER, 0, 0, true);
     step(&m, ROLE_TRAINER, 0, 0, false);
-    assert_live(&m, &opts,
+    assert_live(&m, &plain,
                 "tiny-7k3fq   3/4 trials   30s   eta 0s\n"
                 " > 0   batch_size=4   1/2  10 batches/s  step 1/8\n"
                 " + 1   batch_size=16  2/2  7.5 batches/s\n");
@@ -133,8 +135,7 @@ TEST(test_batches_where_the_definition_wants_them)
 TEST(test_steps_count_for_their_own_attempt)
 {
     _cleanup_(run_def_freep) struct run_def *def = make_def("{trainers: [1]}", 8);
-    _cleanup_(live_model_done) struct live_model m;
-    live_model_init(&m, def);
+    _cleanup_(live_model_done) struct live_model m = new_model(def);
     begin(&m, 0, 0, 1000);
     step(&m, ROLE_TRAINER, 0, 4, false);
     assert_int_equal(m.current.steps_done, 5);
@@ -158,8 +159,7 @@ TEST(test_the_time_that_is_left)
     _cleanup_(run_def_freep) struct run_def *def =
         make_def("{batch_size: [4, 5], trainers: [1]}", 8);
     def->matrix.points[1].batch_size = def->matrix.points[1].worker_batch = 4;
-    _cleanup_(live_model_done) struct live_model m;
-    live_model_init(&m, def);
+    _cleanup_(live_model_done) struct live_model m = new_model(def);
     assert_true(live_model_eta_ms(&m, 0, false) < 0); /* nothing is known yet */
     attempt(&m, 0, 0, ATTEMPT_SUCCEEDED, SUMMARY("32", "800000000"));
     assert_int_equal(live_model_eta_ms(&m, 0, false), 30000);
@@ -182,8 +182,7 @@ TEST(test_the_time_that_is_left)
 TEST(test_unicode_and_color)
 {
     _cleanup_(run_def_freep) struct run_def *def = make_def("{trainers: [1]}", 1);
-    _cleanup_(live_model_done) struct live_model m;
-    live_model_init(&m, def);
+    _cleanup_(live_model_done) struct live_model m = new_model(def);
     attempt(&m, 0, 0, ATTEMPT_SUCCEEDED, SUMMARY("32", "800000000"));
     attempt(&m, 0, 1, ATTEMPT_SUCCEEDED, SUMMARY("32", "800000000"));
     struct live_model_opts opts = {.columns = 80, .rows = 24, .color = true};
@@ -195,8 +194,7 @@ TEST(test_unicode_and_color)
 TEST(test_trials_of_an_earlier_process_count)
 {
     _cleanup_(run_def_freep) struct run_def *def = make_def("{trainers: [1, 2]}", 8);
-    _cleanup_(live_model_done) struct live_model m;
-    live_model_init(&m, def);
+    _cleanup_(live_model_done) struct live_model m = new_model(def);
     struct attempt_row row = make_row(0, 0, ATTEMPT_SUCCEEDED, SUMMARY("32", "800000000"));
     live_model_restore(&m, &row);
     attempt_row_done(&row);
@@ -220,17 +218,16 @@ TEST(test_throughput)
         {"no samples", SUMMARY("0", "800000000"), NAN},
     };
     _cleanup_(run_def_freep) struct run_def *def = make_def("{trainers: [1]}", 8);
-    _cleanup_(live_model_done) struct live_model m;
-    live_model_init(&m, def);
+    _cleanup_(live_model_done) struct live_model m = new_model(def);
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        struct attempt_row row = make_row(0, 0, ATTEMPT_SUCCEEDED, rows[i].summary);
+        _cleanup_(attempt_row_done) struct attempt_row row =
+            make_row(0, 0, ATTEMPT_SUCCEEDED, rows[i].summary);
         const char *unit;
         double x = live_model_throughput(&m, &row, &unit);
         double expected = rows[i].expected;
         if (isnan(x) != isnan(expected) || (!isnan(x) && fabs(x - expected) > 1e-9)) {
             fail_msg("%s: expected %g, got %g", rows[i].name, expected, x);
         }
-        attempt_row_done(&row);
     }
 }
 
@@ -254,8 +251,7 @@ TEST(test_every_size_of_terminal)
 {
     _cleanup_(run_def_freep) struct run_def *def =
         make_def("{batch_size: [1, 2, 4, 8, 16], threads: [1, 2, 3, 4], trainers: [1, 2, 4]}", 8);
-    _cleanup_(live_model_done) struct live_model m;
-    live_model_init(&m, def);
+    _cleanup_(live_model_done) struct live_model m = new_model(def);
     for (uint32_t point = 0; point < def->matrix.n_points; point += 7) {
         begin(&m, point, 0, 0);
         step(&m, ROLE_TRAINER, 0, 0, false);
@@ -294,8 +290,7 @@ static void assert_waits(const struct live_model *m, const char *expected)
 TEST(test_the_rate_of_the_whole_job)
 {
     _cleanup_(run_def_freep) struct run_def *def = make_def("{trainers: [4]}", 8);
-    _cleanup_(live_model_done) struct live_model m;
-    live_model_init(&m, def);
+    _cleanup_(live_model_done) struct live_model m = new_model(def);
     bool is_estimate;
     const char *unit;
     assert_true(live_model_rate(&m, &is_estimate, &unit) == 0);
@@ -341,8 +336,7 @@ TEST(test_no_number_is_cut)
 {
     _cleanup_(run_def_freep) struct run_def *def =
         make_def("{batch_size: [1, 256], threads: [1, 12], trainers: [1, 64]}", 1);
-    _cleanup_(live_model_done) struct live_model m;
-    live_model_init(&m, def);
+    _cleanup_(live_model_done) struct live_model m = new_model(def);
     attempt(&m, 0, 0, ATTEMPT_SUCCEEDED, SUMMARY("123456", "800000000"));
     attempt(&m, 1, 0, ATTEMPT_FAILED, NULL);
     attempt(&m, 3, 0, ATTEMPT_FAILED, NULL);

@@ -120,10 +120,9 @@ TEST(test_rehearsal)
     for (uint32_t i = 0; i < ring->matrix.n_points; i++) {
         ring->matrix.points[i].replicas[ROLE_PSERVER] = 0;
     }
-    struct buf out = BUF_INIT;
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
     preview_rehearsal(ring, &out);
     assert_non_null(strstr(buf_cstr(&out), " busy threads (4 trainers x 1),\n")); /* no servers */
-    buf_done(&out);
 }
 
 TEST(test_emulated)

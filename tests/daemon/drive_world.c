@@ -47,20 +47,17 @@ void ask_to_delete(struct run *run, json_t *bmr)
 
 struct run *take_over(struct world *w, json_t *bmr, enum run_phase phase)
 {
-    struct run *run = new_run(w, bmr);
-    assert_int_equal(take_good(run, bmr, NULL), 1);
+    struct run *run = accepted_run(w, bmr);
     const struct run_status status = {.phase = phase, .started_unix_ms = 1, .trials_total = 2};
     assert_int_equal(w->env.store->ops->put_status(w->env.store, run->uid, &status, NULL), 0);
     run_free(run);
-    run = new_run(w, bmr);
-    assert_int_equal(take_good(run, bmr, NULL), 1);
+    run = accepted_run(w, bmr);
     return run;
 }
 
 struct run *drive(struct world *w, struct run_queue *q, json_t *bmr)
 {
-    struct run *run = new_run(w, bmr);
-    assert_int_equal(take_good(run, bmr, NULL), 1);
+    struct run *run = accepted_run(w, bmr);
     run_queue_add(q, run);
     assert_int_equal(run_queue_advance(q, NULL), 0);
     return run;

@@ -169,3 +169,10 @@ int take_good(struct run *run, json_t *bmr, json_t *benchmark)
     const int r = take(run, bmr, benchmark);
     return answer_checks(0, "{}") > 0 ? take(run, bmr, benchmark) : r;
 }
+
+struct run *accepted_run(struct world *w, json_t *bmr)
+{
+    struct run *run = new_run(w, bmr);
+    assert_int_equal(take_good(run, bmr, NULL), 1);
+    return run;
+}

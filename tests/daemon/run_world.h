@@ -50,6 +50,8 @@ void answer_reads(json_t *bmr, json_t *benchmark);
 int take(struct run *run, json_t *bmr, json_t *benchmark);
 /* The same, with templates that the server takes. */
 int take_good(struct run *run, json_t *bmr, json_t *benchmark);
+/* A new run that take_good accepts. */
+struct run *accepted_run(struct world *w, json_t *bmr);
 /* Answers the dry runs of the templates alike; returns how many. */
 size_t answer_checks(int r, const char *text);
 /* The i-th open call that is no Event; NULL: there are not so many. */

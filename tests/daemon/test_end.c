@@ -91,7 +91,7 @@ static void end(struct world *w)
 
 TEST(ends_during_a_lookup)
 {
-    struct world w;
+    _cleanup_(end) struct world w;
     start(&w);
     assert_int_equal(sem_wait(&is_looking), 0);
     daemon_free(w.daemon);
@@ -99,13 +99,12 @@ TEST(ends_during_a_lookup)
         (void)uv_run(&w.loop, UV_RUN_NOWAIT);
     }
     assert_int_equal(sem_post(&may_answer), 0);
-    end(&w);
 }
 
 /* Cluster DNS that starts after benchd: its silence is no answer. */
 TEST(asks_again_for_a_name)
 {
-    struct world w;
+    _cleanup_(end) struct world w;
     answer = EAI_AGAIN;
     start(&w);
     for (int i = 0; i < 3; i++) {
@@ -118,5 +117,4 @@ TEST(asks_again_for_a_name)
     assert_true(w.daemon->run_env.has_dns);
     assert_int_equal(atomic_load(&n_lookups), 3);
     daemon_free(w.daemon);
-    end(&w);
 }

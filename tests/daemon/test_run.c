@@ -12,11 +12,9 @@ TEST(a_name_is_used_again)
 {
     _cleanup_(world_freep) struct world *w = world_new();
     json_t *first = inline_bmr("11111111-aaaa"), *second = inline_bmr("22222222-bbbb");
-    struct run *run = new_run(w, first);
-    assert_int_equal(take_good(run, first, NULL), 1);
+    struct run *run = accepted_run(w, first);
     run_free(run); /* as after its time to live */
-    run = new_run(w, second);
-    assert_int_equal(take_good(run, second, NULL), 1);
+    run = accepted_run(w, second);
     struct run_row row;
     assert_int_equal(w->env.store->ops->get_run(w->env.store, "r1", &row, NULL), 0);
     assert_string_equal(row.uid, "22222222-bbbb");
@@ -35,16 +33,14 @@ TEST(a_kept_name_is_taken_already)
     _cleanup_(world_freep) struct world *w = world_new();
     struct store *store = w->env.store;
     json_t *first = inline_bmr("11111111-aaaa"), *second = inline_bmr("22222222-bbbb");
-    struct run *run = new_run(w, first);
-    assert_int_equal(take_good(run, first, NULL), 1);
+    struct run *run = accepted_run(w, first);
     run_free(run);
     struct run_row other = {.uid = (char *)"33333333-cccc",
                             .name = (char *)"r1-11111111",
                             .benchmark = (char *)"b",
                             .definition_json = (char *)"{}"};
     assert_int_equal(store->ops->put_run(store, &other, NULL), 0);
-    run = new_run(w, second);
-    assert_int_equal(take_good(run, second, NULL), 1);
+    run = accepted_run(w, second);
     static const struct {
         const char *name, *uid;
     } rows[] = {{"r1", "22222222-bbbb"},
@@ -178,8 +174,7 @@ TEST(a_tombstone_goes_when_the_object_is_back)
     _cleanup_(world_freep) struct world *w = world_new();
     struct store *store = w->env.store;
     _cleanup_(json_decrefp) json_t *bmr = inline_bmr("u1");
-    struct run *run = new_run(w, bmr);
-    assert_int_equal(take_good(run, bmr, NULL), 1);
+    struct run *run = accepted_run(w, bmr);
     assert_int_equal(run_drop_deleted(run, NULL), 0);
     run_free(run);
     struct run_brief brief;
@@ -374,8 +369,7 @@ TEST(an_expired_run_is_removed)
 {
     _cleanup_(world_freep) struct world *w = world_new();
     _cleanup_(json_decrefp) json_t *bmr = inline_bmr("u1");
-    struct run *run = new_run(w, bmr);
-    assert_int_equal(take_good(run, bmr, NULL), 1);
+    struct run *run = accepted_run(w, bmr);
     run->def->spec->run_policy.ttl_s = 10;
     run_expire(run);
     assert_null(open_call(0)); /* it is not final */
@@ -416,8 +410,7 @@ TEST(nothing_expires_before_all_objects_are_known)
     const char *const uids[] = {"u1"};
     size_t n_deleted;
     _cleanup_(json_decrefp) json_t *bmr = inline_bmr("u1");
-    struct run *run = new_run(w, bmr);
-    assert_int_equal(take_good(run, bmr, NULL), 1);
+    struct run *run = accepted_run(w, bmr);
     run->def->spec->run_policy.ttl_s = 10;
     update_run(run, with_cancel(bmr));
     assert_int_equal(run_steer(run, NULL), 0);
@@ -514,8 +507,7 @@ TEST(a_refused_status_is_tried_again_later)
 {
     _cleanup_(world_freep) struct world *w = world_new();
     _cleanup_(json_decrefp) json_t *bmr = inline_bmr("u1");
-    _cleanup_(run_freep) struct run *run = new_run(w, bmr);
-    assert_int_equal(take_good(run, bmr, NULL), 1);
+    _cleanup_(run_freep) struct run *run = accepted_run(w, bmr);
     run_publish(run);
     assert_non_null(open_call(0));
     fake_kube_answer(open_call(0), -EACCES, "HTTP 403");
@@ -539,8 +531,7 @@ TEST(addressing_is_decided_once)
         w->env.has_dns = has_dns;
         _cleanup_(json_decrefp) json_t *bmr = inline_bmr("u1");
         for (int i = 0; i < 2; i++) {
-            struct run *run = new_run(w, bmr);
-            assert_int_equal(take_good(run, bmr, NULL), 1);
+            struct run *run = accepted_run(w, bmr);
             assert_int_equal(run_naming(run, run->def), has_dns ? POD_BY_DNS : POD_BY_IP);
             const json_t *spec = json_object_get(run->def->spec->definition, "spec");
             assert_string_equal(json_string_value(json_object_get(spec, "addressing")),

@@ -65,8 +65,7 @@ TEST(a_deletion_cancels_what_is_driven)
 {
     _cleanup_(world_freep) struct world *w = open_world();
     json_t *bmr = inline_bmr("u1");
-    struct run *run = new_run(w, bmr);
-    assert_int_equal(take_good(run, bmr, NULL), 1);
+    struct run *run = accepted_run(w, bmr);
     assert_int_equal(run_start(run, NULL), 0);
     assert_int_equal(run_steer(run, NULL), 0);
     assert_int_equal(run->at.driven.driver->n_cancels, 0);
@@ -99,8 +98,7 @@ TEST(a_queued_run_says_what_it_waits_for)
 {
     _cleanup_(world_freep) struct world *w = open_world();
     json_t *bmr = inline_bmr("u1");
-    struct run *run = new_run(w, bmr);
-    assert_int_equal(take_good(run, bmr, NULL), 1);
+    struct run *run = accepted_run(w, bmr);
     assert_int_equal(run_steer(run, NULL), 0);
     assert_int_equal(run->status.phase, RUN_QUEUED);
     ask(run, bmr, "suspend", true);
@@ -142,8 +140,7 @@ TEST(one_run_is_driven_at_a_time)
     for (size_t i = 0; i < 2; i++) {
         _cleanup_(freep) char *name = xasprintf("r%zu", i);
         json_object_set_new(json_object_get(bmrs[i], "metadata"), "name", json_string(name));
-        struct run *run = new_run(w, bmrs[i]);
-        assert_int_equal(take_good(run, bmrs[i], NULL), 1);
+        struct run *run = accepted_run(w, bmrs[i]);
         run_queue_add(&q, run);
     }
     assert_int_equal(run_queue_advance(&q, NULL), 0);
@@ -186,8 +183,7 @@ TEST(runs_that_are_cancelled_together_end_one_a_turn)
         bmrs[i] = inline_bmr(((const char *[]){"u1", "u2", "u3"})[i]);
         _cleanup_(freep) char *name = xasprintf("r%zu", i);
         json_object_set_new(json_object_get(bmrs[i], "metadata"), "name", json_string(name));
-        struct run *run = new_run(w, bmrs[i]);
-        assert_int_equal(take_good(run, bmrs[i], NULL), 1);
+        struct run *run = accepted_run(w, bmrs[i]);
         run->is_seen = true;
         run_queue_add(&q, run);
         ask(run, bmrs[i], "cancel", true);
@@ -255,8 +251,7 @@ TEST(a_queued_run_has_no_definition_in_memory)
     json_t *bmr = inline_bmr("u1");
     json_object_set_new(json_object_get(json_object_get(bmr, "spec"), "definition"), "runPolicy",
                         json_pack("{s:i}", "ttlSecondsAfterFinished", 60));
-    struct run *run = new_run(w, bmr);
-    assert_int_equal(take_good(run, bmr, NULL), 1);
+    struct run *run = accepted_run(w, bmr);
     for (int i = 0; i < 2; i++) {
         run_refresh_shown(run, 1);
         assert_true(run->shown->frozen.is_known);

@@ -13,8 +13,7 @@ TEST(progress_and_time_left)
 {
     _cleanup_(world_freep) struct world *w = open_world();
     json_t *bmr = inline_bmr("u1");
-    struct run *run = new_run(w, bmr);
-    assert_int_equal(take_good(run, bmr, NULL), 1);
+    struct run *run = accepted_run(w, bmr);
     assert_int_equal(run_start(run, NULL), 0);
     const struct driver_events *events = &run->at.driven.driver->params.events;
     const struct run_status status = {.phase = RUN_RUNNING,
@@ -87,8 +86,7 @@ TEST(a_run_shows_what_it_waits_for)
     run_free(run);
     json_decref(bmr);
     bmr = inline_bmr("u2");
-    run = new_run(w, bmr);
-    assert_int_equal(take_good(run, bmr, NULL), 1);
+    run = accepted_run(w, bmr);
     run->status.phase = RUN_QUEUED;
     text_put(run->status.reason, sizeof(run->status.reason), "Queued");
     expect_wait(run, 5000, "", 0); /* its turn will come */
@@ -149,8 +147,7 @@ TEST(a_missed_threshold_is_a_condition)
                             parse("[{\"metric\":\"efficiency\",\"min\":\"0.9\","
                                   "\"where\":{\"trainers\":2}}]"));
         json_object_set_new(definition, "repeats", parse("{\"min\":1}"));
-        _cleanup_(run_freep) struct run *run = new_run(w, bmr);
-        assert_int_equal(take_good(run, bmr, NULL), 1);
+        _cleanup_(run_freep) struct run *run = accepted_run(w, bmr);
         _cleanup_(fixture_done) struct fixture f = {.def = run->def};
         for (uint32_t p = 0; p < 2; p++) {
             const struct attempt_row *row =

@@ -83,8 +83,7 @@ TEST(an_expired_run_can_be_erased)
         struct run_queue q = {0};
         json_t *bmr = inline_bmr(uid);
         json_object_set_new(json_object_get(bmr, "metadata"), "name", json_string(uid));
-        struct run *run = new_run(w, bmr);
-        assert_int_equal(take_good(run, bmr, NULL), 1);
+        struct run *run = accepted_run(w, bmr);
         run_queue_add(&q, run);
         run->expiry.state = EXPIRY_DUE;
         run->asked.is_gone = true;
@@ -115,8 +114,7 @@ TEST(only_the_final_end_counts_for_the_time_to_live)
     };
     _cleanup_(world_freep) struct world *w = open_world();
     json_t *bmr = inline_bmr("u1");
-    struct run *run = new_run(w, bmr);
-    assert_int_equal(take_good(run, bmr, NULL), 1);
+    struct run *run = accepted_run(w, bmr);
     run->def->spec->run_policy.ttl_s = 10;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         run->status.phase = rows[i].phase;

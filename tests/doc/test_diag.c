@@ -107,7 +107,7 @@ TEST(cuts_long_lines_around_the_caret)
 
 TEST(moves_what_is_new)
 {
-    struct diags d = {0}, more = {0};
+    _cleanup_(diags_done) struct diags d = {0}, more = {0};
     diags_add(&d, (struct mark){1, 1}, "a", NULL, "one");
     diags_add(&more, (struct mark){1, 1}, "other path, same place", NULL, "one");
     diags_add(&more, (struct mark){1, 2}, "a", NULL, "one");
@@ -115,7 +115,6 @@ TEST(moves_what_is_new)
     diags_move(&d, &more);
     assert_int_equal(d.list.len, 3);
     assert_int_equal(more.list.len, 0);
-    diags_done(&d);
 }
 
 TEST(counts_what_it_does_not_keep)
@@ -127,7 +126,7 @@ TEST(counts_what_it_does_not_keep)
     assert_int_equal(d.list.len, DIAGS_MAX);
     _cleanup_(freep) char *got = format(&d, NULL);
     assert_true(str_has_suffix(got, "\n105 errors in f.yaml; only the first 100 are shown\n"));
-    struct diags full = {0}, more = {0};
+    _cleanup_(diags_done) struct diags full = {0}, more = {0};
     for (unsigned i = 1; i <= DIAGS_MAX; i++) {
         diags_add(&full, (struct mark){i, 1}, "", NULL, "one");
         diags_add(&more, (struct mark){i, 2}, "", NULL, "two");
@@ -135,5 +134,4 @@ TEST(counts_what_it_does_not_keep)
     diags_move(&full, &more);
     assert_int_equal(full.list.len, DIAGS_MAX);
     assert_int_equal(full.n_dropped, DIAGS_MAX);
-    diags_done(&full);
 }

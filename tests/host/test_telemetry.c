@@ -89,7 +89,7 @@ TEST(each_fault_is_shown_or_makes_a_figure_unknown)
  * gone. */
 TEST(readings_of_a_day)
 {
-    struct telemetry t = {0};
+    _cleanup_(telemetry_clear) struct telemetry t = {0};
     const int64_t day_ns = INT64_C(86400) * 1000000000;
     struct gpu_reading r = {.n_devices = 1};
     while (r.t_ns < day_ns) {
@@ -108,11 +108,9 @@ TEST(readings_of_a_day)
                 {0, 10000000000, NAN},
                 {-day_ns, day_ns / 4, NAN}};
     for (size_t i = 0; i < N_ROWS(rows); i++) {
-        struct metrics m = {0};
+        _cleanup_(metrics_done) struct metrics m = {0};
         telemetry_figures(&t, rows[i].from_ns, rows[i].to_ns, &m);
         const double got = metrics_get(&m, "energy_j");
         assert_true(isnan(rows[i].energy_j) ? isnan(got) : fabs(got / rows[i].energy_j - 1) < 1e-9);
-        metrics_done(&m);
     }
-    telemetry_clear(&t);
 }

@@ -175,7 +175,7 @@ TEST(every_part_of_a_path_is_escaped)
         {"", "Pod", "a", "GET /api/%20/namespaces/n/pods/a"},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
-        struct kube_resource resource;
+        _cleanup_(kube_resource_done) struct kube_resource resource;
         struct kube_request req;
         json_auto_t *object =
             json_pack("{s:s, s:s}", "apiVersion", rows[i].version, "kind", rows[i].kind);
@@ -183,6 +183,5 @@ TEST(every_part_of_a_path_is_escaped)
         kube_request_get(&resource, "n", rows[i].name, &req);
         _cleanup_(freep) char *what = xasprintf("get %s '%s'", rows[i].kind, rows[i].name);
         assert_request(&req, rows[i].path, "", "", what);
-        kube_resource_done(&resource);
     }
 }

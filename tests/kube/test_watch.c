@@ -28,7 +28,7 @@ static const char events[] = "0 a@1\n1 \xc3\xa9\xe2\x82\xac@2\n2 c@3\n3 @4\n4 @\
 static void assert_events(size_t first, size_t second)
 {
     struct buf seen = BUF_INIT;
-    struct kube_watch_parser p;
+    _cleanup_(kube_watch_parser_done) struct kube_watch_parser p;
     kube_watch_parser_init(&p, KUBE_LINE_MAX, note_event, &seen);
     const size_t cuts[] = {0, first, second, sizeof(stream) - 1};
     for (size_t i = 0; i + 1 < N_ROWS(cuts); i++) {
@@ -43,7 +43,6 @@ static void assert_events(size_t first, size_t second)
     }
     assert_string_equal(buf_cstr(&seen), events);
     buf_done(&seen);
-    kube_watch_parser_done(&p);
 }
 
 TEST(same_events_however_split)
@@ -57,14 +56,13 @@ TEST(same_events_however_split)
 TEST(same_events_byte_by_byte)
 {
     struct buf seen = BUF_INIT;
-    struct kube_watch_parser p;
+    _cleanup_(kube_watch_parser_done) struct kube_watch_parser p;
     kube_watch_parser_init(&p, KUBE_LINE_MAX, note_event, &seen);
     for (size_t i = 0; i + 1 < sizeof(stream); i++) {
         assert_int_equal(kube_watch_parser_feed(&p, &stream[i], 1, NULL), 0);
     }
     assert_string_equal(buf_cstr(&seen), events);
     buf_done(&seen);
-    kube_watch_parser_done(&p);
 }
 
 TEST(refuses_what_is_no_event)
@@ -87,7 +85,7 @@ TEST(refuses_what_is_no_event)
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         for (size_t cut = 0; cut <= strlen(rows[i].line); cut++) {
             struct buf seen = BUF_INIT;
-            struct kube_watch_parser p;
+            _cleanup_(kube_watch_parser_done) struct kube_watch_parser p;
             struct err err = {0};
             kube_watch_parser_init(&p, 80, note_event, &seen);
             int r = kube_watch_parser_feed(&p, rows[i].line, cut, &err);
@@ -100,7 +98,6 @@ TEST(refuses_what_is_no_event)
                          cut, rows[i].code, rows[i].text, r, err.msg, buf_cstr(&seen));
             }
             buf_done(&seen);
-            kube_watch_parser_done(&p);
         }
     }
 }
@@ -151,14 +148,13 @@ TEST(holds_the_real_limit)
 TEST(reset_forgets_half_a_line)
 {
     struct buf seen = BUF_INIT;
-    struct kube_watch_parser p;
+    _cleanup_(kube_watch_parser_done) struct kube_watch_parser p;
     kube_watch_parser_init(&p, KUBE_LINE_MAX, note_event, &seen);
     assert_int_equal(kube_watch_parser_feed(&p, stream, 20, NULL), 0);
     kube_watch_parser_reset(&p);
     assert_int_equal(kube_watch_parser_feed(&p, stream, sizeof(stream) - 1, NULL), 0);
     assert_string_equal(buf_cstr(&seen), events);
     buf_done(&seen);
-    kube_watch_parser_done(&p);
 }
 
 /* A user may put 10^20 into a free-form field: the API server prints it, the

@@ -86,14 +86,13 @@ TEST(long_lines_are_cut)
         assert_string_equal(lines + LOG_LINE_MAX, "|y|");
     }
     struct log_lines l;
-    struct buf out = BUF_INIT;
+    _cleanup_(buf_done) struct buf out = BUF_INIT;
     log_lines_init(&l, on_line, &out);
     for (int i = 0; i < 1000; i++) {
         log_lines_feed(&l, text, len); /* 24 MB without a newline */
     }
     assert_true(l.partial.cap <= 2 * LOG_LINE_MAX);
     log_lines_done(&l);
-    buf_done(&out);
 }
 
 TEST(prefixes)

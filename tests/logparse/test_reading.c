@@ -273,7 +273,7 @@ TEST(spans_say_which_lines_were_read)
 
 TEST(a_long_log_has_a_bounded_reading)
 {
-    struct log_reading r = {0};
+    _cleanup_(log_reading_done) struct log_reading r = {0};
     for (uint64_t i = 1; i <= 100000; i++) {
         log_reading_add(&r, i % 10 == 0 ? LOG_USE_EVALUATION : LOG_USE_STEP, NAN, i, (double)i);
     }
@@ -281,7 +281,6 @@ TEST(a_long_log_has_a_bounded_reading)
     assert_int_equal(vec_sum(&r.spans, it, it->n), 100000);
     assert_int_equal(r.spans.items[0].first, 1);
     assert_int_equal(r.spans.items[LOG_MAX_SPANS - 1].last, 100000);
-    log_reading_done(&r);
 }
 
 /* ---- signs ---- */

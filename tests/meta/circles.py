@@ -24,15 +24,13 @@ def components(graph):
             seen |= new
             todo += new
         reach[start] = seen
-    found = {frozenset(n for n in reach[start] if start in reach.get(n, ())) for start in graph
-             if start in reach[start]}
+    found = {frozenset(n for n in reach[start] if start in reach.get(n, ())) for start in graph if start in reach[start]}
     return sorted((c for c in found if len(c) > 1), key=sorted)
 
 
 def describe(graph, circle):
     """The edges inside a circle: "a -> b (label), b -> a (label)"."""
-    edges = [f"{a} -> {b} ({graph[a][b]})" for a in sorted(circle) for b in sorted(graph[a])
-             if b in circle and a != b]
+    edges = [f"{a} -> {b} ({graph[a][b]})" for a in sorted(circle) for b in sorted(graph[a]) if b in circle and a != b]
     return ", ".join(edges)
 
 

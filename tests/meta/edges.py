@@ -100,8 +100,7 @@ IMPURE = re.compile(
 
 def is_listed(path, places):
     """A pattern's * stays inside one folder."""
-    return any(path.count("/") == place.count("/") and fnmatch.fnmatchcase(path, place)
-               for place in places)
+    return any(path.count("/") == place.count("/") and fnmatch.fnmatchcase(path, place) for place in places)
 
 
 def check(root):

@@ -50,8 +50,7 @@ def flags_by_folder(root, build):
             folder = os.path.dirname(os.path.relpath(source, root))
             if folder not in commands:
                 compiler = [w for w in shlex.split(entry["command"]) if not w.endswith("ccache")][0]
-                commands[folder] = ([compiler] + flags_of(entry["command"], entry["directory"]) +
-                                    includes)
+                commands[folder] = ([compiler] + flags_of(entry["command"], entry["directory"]) + includes)
     return commands
 
 

@@ -19,8 +19,7 @@ def check_row(root, row):
             findings.append(f"{path} does not exist")
             continue
         text = "" if os.path.isdir(full) else csource.read(root, path)
-        findings += [f"{path} has no {name}" for name in re.findall(r"\w+", names)
-                     if not re.search(rf"\b{name}\b", text)]
+        findings += [f"{path} has no {name}" for name in re.findall(r"\w+", names) if not re.search(rf"\b{name}\b", text)]
     return findings
 
 

@@ -98,8 +98,7 @@ class SelfTest(unittest.TestCase):
         self.assert_good(layers.check, {**GOOD, "lib/base/build_info.c": source})
         bad(layers.check, "worker/x.c", '#include "base/build_source.h"\n', "worker may not use base/build_source.h")
         bad(layers.check, "lib/base/x.c", '#include "config.h"\n', "base may not use config.h")
-        clock = {**GOOD, "lib/base/clock.h": "#pragma once\n",
-                 "lib/core/x.c": '#include "base/clock.h"\n'}
+        clock = {**GOOD, "lib/base/clock.h": "#pragma once\n", "lib/core/x.c": '#include "base/clock.h"\n'}
         self.assertIn("core is pure", self.findings(layers.check, clock)[0])
 
     def test_headers(self):

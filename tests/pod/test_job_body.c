@@ -266,10 +266,9 @@ TEST(an_object_says_how_it_ended)
         json_auto_t *object = json_pack("{s:o}", "status", tree_to_json(tree));
         json_auto_t *job =
             json_pack("{s:s, s:s}", "succeeded", of[i].succeeded, "failed", of[i].failed);
-        struct job_state state = {0};
+        _cleanup_(job_state_done) struct job_state state = {0};
         job_state_read(job, object, &state);
         assert_int_equal(state.verdict, of[i].verdict);
         assert_true(str_eq_or_null(state.why, of[i].why));
-        job_state_done(&state);
     }
 }

@@ -201,7 +201,7 @@ static void done(struct pair *p)
 TEST(goldens)
 {
     for (size_t i = 0; i < N_ROWS(pairs); i++) {
-        struct pair p;
+        _cleanup_(done) struct pair p;
         make(&p, i);
         _cleanup_(freep) char *stem = xasprintf("tests/report/golden/compare-%s", pairs[i].name);
         _cleanup_(freep) char *txt = xasprintf("%s.txt", stem);
@@ -219,7 +219,6 @@ TEST(goldens)
             sheet_as(sheet_comparison, p.comparison, &out, SHEET_CSV);
             golden_check_csv(csv, buf_cstr(&out), 1e-9);
         }
-        done(&p);
     }
 }
 
@@ -235,14 +234,13 @@ TEST(colors)
         {2, "\033[32mFaster\033[0m demo-q2v8n"},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
-        struct pair p;
+        _cleanup_(done) struct pair p;
         make(&p, rows[i].pair);
         _cleanup_(buf_done) struct buf out = BUF_INIT;
         sheet_as(sheet_comparison, p.comparison, &out, SHEET_TEXT, .color = true);
         if (strstr(buf_cstr(&out), rows[i].text) == NULL) {
             fail_msg("expected '%s' in\n%s", rows[i].text, buf_cstr(&out));
         }
-        done(&p);
     }
 }
 
@@ -252,7 +250,7 @@ TEST(who_is_emulated_has_its_name)
                                        "rehearsal: workers slept instead of computing"};
     for (size_t i = 0; i < N_ROWS(says); i++) {
         static const double x[] = {35.1, 66.3, 36.4, 70.9, 37.9};
-        struct pair p = {0};
+        _cleanup_(done) struct pair p = {0};
         init(&p.base, GRID, 3, 8);
         init(&p.candidate, GRID, 3, 8);
         struct fixture *const sides[] = {&p.base, &p.candidate};
@@ -268,7 +266,6 @@ TEST(who_is_emulated_has_its_name)
         _cleanup_(buf_done) struct buf out = BUF_INIT;
         sheet_as(sheet_comparison, p.comparison, &out, SHEET_MARKDOWN);
         assert_non_null(strstr(buf_cstr(&out), says[i]));
-        done(&p);
     }
 }
 
@@ -278,7 +275,7 @@ TEST(lines_fit_and_end_clean)
     static const unsigned widths[] = {40, 50, 60, 80, 100, 200};
     for (size_t i = 0; i < N_ROWS(pairs); i++) {
         for (size_t w = 0; w < N_ROWS(widths); w++) {
-            struct pair p;
+            _cleanup_(done) struct pair p;
             make(&p, i);
             _cleanup_(buf_done) struct buf out = BUF_INIT;
             sheet_as(sheet_comparison, p.comparison, &out, SHEET_TEXT, .columns = widths[w]);
@@ -291,7 +288,6 @@ TEST(lines_fit_and_end_clean)
                 }
                 line = end + 1;
             }
-            done(&p);
         }
     }
 }
@@ -308,13 +304,12 @@ TEST(names_fit)
         {31, "demo-7k3fq (base) and\n  demo-q2v8n\n"},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
-        struct pair p;
+        _cleanup_(done) struct pair p;
         make(&p, 0);
         _cleanup_(buf_done) struct buf out = BUF_INIT;
         sheet_as(sheet_comparison, p.comparison, &out, SHEET_TEXT, .columns = rows[i].columns);
         if (strncmp(buf_cstr(&out), rows[i].text, strlen(rows[i].text)) != 0) {
             fail_msg("%u columns: %.60s", rows[i].columns, buf_cstr(&out));
         }
-        done(&p);
     }
 }

@@ -94,7 +94,7 @@ TEST(a_legend_has_what_is_there)
 /* A rule that stands in the definition has no name, and trials are counted. */
 TEST(notes_say_what_is_so)
 {
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     fixture_init(
         &f, "{grid: {pservers: [1], trainers: [1, 2]}}",
         "  baseline: {kind: Point, where: {trainers: 1}}\n  repeats: {min: 4}\n"
@@ -114,7 +114,6 @@ TEST(notes_say_what_is_so)
     expect(page, "of its log, by a rule in the definition: mean of 8 step lines");
     expect(page, "median over trials; intervals: StudentTLog.");
     buf_done(&out);
-    fixture_done(&f);
 }
 
 static size_t count(const char *text, const char *what)

@@ -94,7 +94,7 @@ TEST(every_point_is_told)
 
 TEST(a_log_has_phases_and_no_bytes)
 {
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     fixture_init(&f, "{grid: {pservers: [1], trainers: [2]}}",
                  "  baseline: {kind: Point, where: {trainers: 2}}\n", 0);
     fixture_count(fixture_throughput(&f, 0, 0, 100), UNIT_SAMPLES);
@@ -104,7 +104,6 @@ TEST(a_log_has_phases_and_no_bytes)
     sheet_as(sheet_phases, f.result, &csv, SHEET_CSV);
     assert_non_null(strstr(buf_cstr(&text), "   -\n"));
     assert_non_null(strstr(buf_cstr(&csv), ",,,,Compute,")); /* cpu_s, too */
-    fixture_done(&f);
 }
 
 TEST(a_narrow_terminal_breaks_no_number)

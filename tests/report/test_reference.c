@@ -92,7 +92,7 @@ TEST(the_run_of_the_same_points)
 TEST(beside_a_run_in_its_page)
 {
     struct reference *r = reference_shipped_load("paddle-vgg16-cpu-2018");
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     report_run_find("acceleration")->make(&f);
     const struct reference_beside b = {
         .reference = r, .asked = "paddle-vgg16-cpu-2018", .result = f.result, .year = 2026};
@@ -115,7 +115,6 @@ TEST(beside_a_run_in_its_page)
         }
     }
     reference_free(r);
-    fixture_done(&f);
 }
 
 /* Builds and kernels make other machines of a run, and no other hardware. */
@@ -170,7 +169,7 @@ TEST(what_is_the_same_is_not_listed)
         "  rows: [{name: a, workload: vgg16-fluid-fc512, values: [16, 260],\n"
         "    recomputed: {efficiency: [100, 81.25]}}]\n";
     struct reference *r = load(text);
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     report_run_find("acceleration")->make(&f);
     struct reference_beside b = {
         .reference = r, .asked = r->name, .result = f.result, .year = 2026};
@@ -213,7 +212,6 @@ TEST(what_is_the_same_is_not_listed)
     assert_non_null(
         strstr(buf_cstr(&out), "1 of 1 tables have no figure for a point of this run."));
     reference_free(r);
-    fixture_done(&f);
 }
 
 /* ---- the same quantity in the same unit, of the same task and family ---- */

@@ -438,7 +438,7 @@ TEST(many_failures_are_counted)
             _cleanup_(freep) char *error = xasprintf("trainer/0: exit code %u", t);
             fixture_end(&f, 0, t, 0, ATTEMPT_FAILED, error);
         }
-        struct buf out = BUF_INIT;
+        _cleanup_(buf_done) struct buf out = BUF_INIT;
         sheet_as(sheet_points, fixture_build(&f, RUN_FAILED), &out, SHEET_TEXT, .ascii = true);
         assert_non_null(strstr(buf_cstr(&out), "FAILED point 0, trial 9, attempt 0: "));
         assert_null(strstr(buf_cstr(&out), "trial 10, attempt 0"));
@@ -447,7 +447,6 @@ TEST(many_failures_are_counted)
             fail_msg("%u failed trials: expected %s'%s' in\n%s", n, n > 10 ? "" : "no ", more,
                      buf_cstr(&out));
         }
-        buf_done(&out);
     }
 }
 

@@ -173,7 +173,7 @@ TEST(a_series_keeps_means)
     for (int64_t i = 0; i < 600; i++) {
         ns[i] = (1000 + i) * 1000;
     }
-    struct summary s = {0};
+    _cleanup_(summary_drop_series) struct summary s = {0};
     summary_set_series(&s, ns, 600);
     s.series.k = 4;
     struct step_series m = step_series_of(&s);
@@ -189,5 +189,4 @@ TEST(a_series_keeps_means)
     m = step_series_of(&s);
     assert_int_equal(m.n, 0);
     assert_null(m.us);
-    summary_drop_series(&s);
 }

@@ -15,7 +15,7 @@ static struct replica_speed speed(enum role role, const struct summary *s)
 
 TEST(what_is_compared)
 {
-    struct summary s = {.steps = 4};
+    _cleanup_(summary_drop_series) struct summary s = {.steps = 4};
     summary_set_series(&s, (const int64_t[]){8000, 32000, 16000}, 3);
     s.phase_ns[PHASE_WAIT] = 8000;
     s.phase_ns[PHASE_SEND] = 9000;
@@ -34,7 +34,6 @@ TEST(what_is_compared)
     assert_int_equal(p.kind, SPEED_WORK);
     assert_true(fabs(p.step_ns - 600) < 1e-9);
     assert_int_equal(speed(ROLE_TRAINER, &(struct summary){.steps = 4}).kind, SPEED_NONE);
-    summary_drop_series(&s);
 }
 
 /* ---- figures of a trial, of which a point has the median ---- */

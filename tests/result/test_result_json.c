@@ -132,7 +132,7 @@ TEST(how_replicas_reached_each_other)
 /* Nothing that no log has is 0: neither of a replica nor of its node. */
 TEST(a_log_knows_no_bytes_and_no_throttling)
 {
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     fixture_init(&f, ONE_POINT, SINGLE_NODE "  repeats: {min: 1}\n", 8);
     struct attempt_row *row = fixture_succeed(&f, 0, 0, 0, (double[]){3.2, 3.2});
     fixture_place(row, row->replicas.len - 1, "n4", 100);
@@ -144,7 +144,6 @@ TEST(a_log_knows_no_bytes_and_no_throttling)
         strstr(text, "\"throttledNs\":null,\"throttledPeriods\":null,\"maxRssBytes\":null,"));
     assert_non_null(strstr(text, "\"throttled\":null"));
     json_decref(o);
-    fixture_done(&f);
 }
 
 TEST(foreign_bytes_in_causes)

@@ -218,7 +218,7 @@ TEST(details_of_a_log_without_figures)
 /* The fall of step times is told from three steps in each half. */
 TEST(a_fall_needs_six_steps)
 {
-    struct summary s = {.steps = 6};
+    _cleanup_(summary_drop_series) struct summary s = {.steps = 6};
     summary_set_series(&s, (const int64_t[]){256000, 256000, 256000, 128000, 128000, 128000}, 6);
     for (s.series.n = 0; s.series.n <= 6; s.series.n++) {
         const struct step_times t = step_times_of(&s);
@@ -226,5 +226,4 @@ TEST(a_fall_needs_six_steps)
         assert_int_equal(isnan(t.sum_s), s.series.n == 0);
         assert_true(s.series.n < 6 || (fabs(t.fall - log(2)) < 1e-12 && t.sum_s == 1152e-6));
     }
-    summary_drop_series(&s);
 }

@@ -63,7 +63,7 @@ TEST(lines_become_whole)
     for (size_t i = 0; i < sizeof(feed_rows) / sizeof(*feed_rows); i++) {
         const struct feed_row *row = &feed_rows[i];
         struct capture c;
-        struct buf lines = BUF_INIT;
+        _cleanup_(buf_done) struct buf lines = BUF_INIT;
         capture_init(&c, 1024, keep_line, &lines);
         for (int f = 0; row->feeds[f].text != NULL; f++) {
             capture_feed(&c, row->feeds[f].stream, row->feeds[f].text, strlen(row->feeds[f].text));
@@ -79,7 +79,6 @@ TEST(lines_become_whole)
                      row->last_words);
         }
         capture_done(&c);
-        buf_done(&lines);
     }
 }
 
@@ -166,7 +165,7 @@ TEST(pieces_make_no_difference)
     _cleanup_(buf_done) struct buf expected = BUF_INIT, expected_log = BUF_INIT;
     for (int round = 0; round < 200; round++) {
         struct capture c;
-        struct buf lines = BUF_INIT;
+        _cleanup_(buf_done) struct buf lines = BUF_INIT;
         capture_init(&c, 2000, keep_line, &lines);
         for (size_t at = 0; at < sizeof(text);) {
             x = x * 6364136223846793005U + 1442695040888963407U;
@@ -186,6 +185,5 @@ TEST(pieces_make_no_difference)
                      (unsigned long long)seed, round);
         }
         capture_done(&c);
-        buf_done(&lines);
     }
 }

@@ -58,7 +58,7 @@ TEST(steps_and_a_summary)
     assert_int_equal(steps.last.step.step_ns, 500000000);
     assert_int_equal(steps.last.step.t_ns, 7000); /* since the first one */
     assert_true(steps.last.step.loss == 2.5);
-    struct log_reader_end end;
+    _cleanup_(log_reader_end_done) struct log_reader_end end;
     log_reader_end(l, 8000, &end);
     assert_null(end.why);
     assert_true(summary_is_usable(end.summary));
@@ -68,7 +68,6 @@ TEST(steps_and_a_summary)
     assert_int_equal(end.summary->series.n, 1);
     assert_string_equal(end.summary->source.rule, "paddle-fluid");
     assert_string_equal(end.summary->source.method, "mean of 1 step line");
-    log_reader_end_done(&end);
 }
 
 /* The view shows one process. */
@@ -94,11 +93,10 @@ TEST(steps_by_time_stamps)
     assert_int_equal(steps.n, 1);
     assert_int_equal(steps.last.step.samples, 64);
     assert_int_equal(steps.last.step.step_ns, 2000000000);
-    struct log_reader_end end;
+    _cleanup_(log_reader_end_done) struct log_reader_end end;
     log_reader_end(l, 9000000000, &end);
     assert_true(summary_is_usable(end.summary));
     assert_true(summary_throughput(end.summary) == 32);
-    log_reader_end_done(&end);
 }
 
 TEST(a_summary_of_the_job)
@@ -107,11 +105,10 @@ TEST(a_summary_of_the_job)
     struct steps steps = {0};
     _cleanup_(log_reader_freep) struct log_reader *l = new_log(rule, 0, &steps);
     feed(l, "total images/sec: 1088.76", 0);
-    struct log_reader_end end;
+    _cleanup_(log_reader_end_done) struct log_reader_end end;
     log_reader_end(l, 0, &end);
     assert_true(end.summary->source.is_job);
     assert_int_equal(steps.n, 0);
-    log_reader_end_done(&end);
 }
 
 TEST(a_reason)
@@ -119,10 +116,9 @@ TEST(a_reason)
     _cleanup_(log_rule_freep) struct log_rule *rule = log_shipped_load("keras");
     _cleanup_(log_reader_freep) struct log_reader *l = new_log(rule, 0, &(struct steps){0});
     feed(l, "killed\n", 0);
-    struct log_reader_end end;
+    _cleanup_(log_reader_end_done) struct log_reader_end end;
     log_reader_end(l, 0, &end);
     assert_null(end.summary);
     assert_string_equal(end.why,
                         "no line of 1 matched the log rule keras\nthe only line:\n  1: killed\n");
-    log_reader_end_done(&end);
 }

@@ -49,7 +49,7 @@ TEST(ways_to_fail)
          "Job '" NAME "' was suspended"},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
-        struct jobs_world j = {0};
+        _cleanup_(jobs_close) struct jobs_world j = {0};
         jobs_open(&j);
         jobs_create(&j);
         jobs_watch(&j, KUBE_CHANGE_ADDED, "a", "0", RUNNING);
@@ -66,7 +66,6 @@ TEST(ways_to_fail)
         }
         jobs_remove(&j);
         jobs_finish_deletion(&j);
-        jobs_close(&j);
     }
 }
 
@@ -165,7 +164,7 @@ TEST(pods_that_run_one_after_another)
 TEST(what_an_earlier_process_has_made)
 {
     for (int goes_on = 0; goes_on < 2; goes_on++) {
-        struct jobs_world j = {0};
+        _cleanup_(jobs_close) struct jobs_world j = {0};
         jobs_open(&j);
         assert_true(j.w.launcher->ops->is_removing(j.w.launcher)); /* nothing is known yet */
         jobs_create(&j);
@@ -187,14 +186,13 @@ TEST(what_an_earlier_process_has_made)
             jobs_remove(&j);
         }
         jobs_finish_deletion(&j);
-        jobs_close(&j);
     }
 }
 
 /* A run was deleted and one of its name was made at once: the garbage collector has yet to come. */
 TEST(an_object_of_a_deleted_run_is_waited_for)
 {
-    struct jobs_world j = {0};
+    _cleanup_(jobs_close) struct jobs_world j = {0};
     jobs_open(&j);
     j.job = json_pack("{s:{s:s, s:s, s:[{s:s, s:s, s:b}]}}", "metadata", "name", NAME, "uid", "old",
                       "ownerReferences", "kind", "BenchmarkRun", "uid", "of-the-deleted-run",
@@ -213,13 +211,12 @@ TEST(an_object_of_a_deleted_run_is_waited_for)
     assert_int_equal(j.n_deletes, 0); /* of the earlier one */
     jobs_remove(&j);
     jobs_finish_deletion(&j);
-    jobs_close(&j);
 }
 
 /* The run was deleted with --cascade=orphan, say: nobody would ever remove it. */
 TEST(an_object_of_no_run_fails_with_advice)
 {
-    struct jobs_world j = {0};
+    _cleanup_(jobs_close) struct jobs_world j = {0};
     jobs_open(&j);
     j.job = json_pack("{s:{s:s, s:s}}", "metadata", "name", NAME, "uid", "orphan");
     jobs_create(&j);
@@ -231,7 +228,6 @@ TEST(an_object_of_no_run_fails_with_advice)
     jobs_remove(&j);
     jobs_pass(&j, 3000);
     assert_int_equal(j.n_deletes, 0);
-    jobs_close(&j);
 }
 
 TEST(a_refused_object_fails_with_advice)
@@ -244,7 +240,7 @@ TEST(a_refused_object_fails_with_advice)
         {-EINVAL, "Job '" NAME "' cannot be created: no"},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
-        struct jobs_world j = {.faults.refuse = rows[i].r};
+        _cleanup_(jobs_close) struct jobs_world j = {.faults.refuse = rows[i].r};
         jobs_open(&j);
         jobs_create(&j);
         assert_int_equal(jobs_worker(&j, 0)->failure, FAILURE_PERMANENT);
@@ -253,7 +249,6 @@ TEST(a_refused_object_fails_with_advice)
         jobs_remove(&j);
         jobs_pass(&j, 3000);
         assert_false(j.w.launcher->ops->is_removing(j.w.launcher));
-        jobs_close(&j);
     }
 }
 
@@ -273,7 +268,8 @@ TEST(a_job_whose_objects_are_refused_is_deleted)
         {-ENOENT, 404, "no", "; install its kind in the cluster: no"},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
-        struct jobs_world j = {.faults = {.refuse_extra = rows[i].r, .words = rows[i].words}};
+        _cleanup_(jobs_close) struct jobs_world j = {
+            .faults = {.refuse_extra = rows[i].r, .words = rows[i].words}};
         j.w.denied_wait_ms = 12000;
         jobs_open(&j);
         fake_kube.http_code = rows[i].http_code;
@@ -287,26 +283,24 @@ TEST(a_job_whose_objects_are_refused_is_deleted)
         jobs_remove(&j);
         jobs_finish_deletion(&j);
         assert_false(j.w.launcher->ops->is_removing(j.w.launcher));
-        jobs_close(&j);
     }
 }
 
 /* A pause between two tries of a POST is not cut short by the list between them. */
 TEST(a_post_that_fails_is_not_repeated_at_once)
 {
-    struct jobs_world j = {.faults.refuse = -EDQUOT};
+    _cleanup_(jobs_close) struct jobs_world j = {.faults.refuse = -EDQUOT};
     jobs_open(&j);
     jobs_create(&j);
     jobs_pass(&j, 29000);
     assert_in_range(j.n_posts, 4, 5); /* after 2, 4, 8 and 16 s */
     assert_string_equal(wait_of(&j.w).reason, "QuotaExceeded");
-    jobs_close(&j);
 }
 
 /* It went between the POST and the list that looked for it. */
 TEST(a_name_that_was_just_freed_is_taken)
 {
-    struct jobs_world j = {.faults.refuse = -EEXIST};
+    _cleanup_(jobs_close) struct jobs_world j = {.faults.refuse = -EEXIST};
     jobs_open(&j);
     jobs_create(&j);
     assert_int_equal(j.n_posts, 1);
@@ -316,7 +310,6 @@ TEST(a_name_that_was_just_freed_is_taken)
     assert_int_equal(jobs_worker(&j, 0)->failure, FAILURE_NONE);
     jobs_remove(&j);
     jobs_finish_deletion(&j);
-    jobs_close(&j);
 }
 
 #define RUNS_SINCE                                                                                 \
@@ -326,9 +319,10 @@ TEST(a_name_that_was_just_freed_is_taken)
 /* A quota or a limit has changed, say: its controller cannot make the rest, and says so. */
 TEST(half_of_the_pods_give_way)
 {
-    struct jobs_world j = {.faults.events = "{\"items\":[{\"type\":\"Warning\",\"reason\":"
-                                            "\"FailedCreate\",\"note\":\"no\",\"regarding\":{"
-                                            "\"name\":\"" NAME "\"}}]}"};
+    _cleanup_(jobs_close) struct jobs_world j = {
+        .faults.events = "{\"items\":[{\"type\":\"Warning\",\"reason\":"
+                         "\"FailedCreate\",\"note\":\"no\",\"regarding\":{"
+                         "\"name\":\"" NAME "\"}}]}"};
     jobs_open(&j);
     jobs_create(&j);
     j.w.launcher->ops->free(j.w.launcher); /* the next process finds a pod that has run for long */
@@ -341,5 +335,4 @@ TEST(half_of_the_pods_give_way)
     assert_non_null(strstr(jobs_worker(&j, 1)->message, "Job '" NAME "' lacks some of its pods: "));
     jobs_remove(&j);
     jobs_finish_deletion(&j);
-    jobs_close(&j);
 }

@@ -122,11 +122,11 @@ TEST(trainer_0_is_followed_the_others_are_read)
     const struct record_who others[] = {
         {ROLE_TRAINER, 0, 1}, {ROLE_TRAINER, 1, 0}, {ROLE_PSERVER, 0, 0}};
     for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
-        struct buf other = BUF_INIT; /* what it prints of somebody else is not its record */
+        _cleanup_(buf_done) struct buf other =
+            BUF_INIT; /* what it prints of somebody else is not its record */
         record_write_step(&other, &others[i], &step);
         fake_kube.follow.on_line(fake_kube.follow.ctx, buf_cstr(&other), other.len - 1);
         buf_append(&line, other.data, other.len);
-        buf_done(&other);
     }
     assert_int_equal(w.n_records, 1);
     notify(&w, KUBE_CHANGE_UPDATED, w.pods[1], ENDED);

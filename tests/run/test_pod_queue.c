@@ -173,14 +173,13 @@ TEST(a_trial_says_how_it_came_to_run)
     _cleanup_(freep) char *uid = xasprintf(
         "%s\"}],\"creationTimestamp\":\"2026-01-01T00:00:02Z\",\"x\":[{\"y\":\"", w.def->uid);
     show(&w, 0, uid, ADMITTED);
-    struct summary s = {0};
+    _cleanup_(summary_done) struct summary s = {0};
     metrics_set(&s.metrics, "evaluation_s", 1);
     pod_gang_add_starts(l, l->members.items[0], &s);
     assert_true(metrics_get(&s.metrics, "evaluation_s") == 1);
     assert_true(metrics_get(&s.metrics, "queue_s") == 3);
     assert_true(metrics_get(&s.metrics, "admission_s") > 3);
     pod_gang_add_starts(l, l->members.items[0], NULL); /* it wrote none */
-    summary_done(&s);
 }
 
 TEST(an_eviction_costs_no_attempt_and_gives_the_quota_back)

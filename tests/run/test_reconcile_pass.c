@@ -16,11 +16,8 @@ struct world {
     struct err err;
 };
 
-#define ONE_POINT                                                                                  \
-    {                                                                                              \
-        .grid = "{pservers: [1], trainers: [1, 2]}", .repeats = 1, .max_failed = 0,                \
-        .backoff_limit = 1                                                                         \
-    }
+static const struct test_def_params one_point = {
+    .grid = "{pservers: [1], trainers: [1, 2]}", .repeats = 1, .max_failed = 0, .backoff_limit = 1};
 
 static int world_turn_init(struct world *w)
 {
@@ -59,6 +56,19 @@ static int settle(struct world *w)
     }
     fail_msg("still not settled after 100 passes");
     return -1;
+}
+
+static void world_begin(struct world *w)
+{
+    assert_int_equal(world_turn_init(w), 0);
+    assert_int_equal(settle(w), PASS_WAIT);
+}
+
+/* A run of one point with its baseline; its first attempt has been created. */
+static void world_open_begun(struct world *w)
+{
+    world_open(w, &one_point);
+    world_begin(w);
 }
 
 /* The whole run, everybody succeeding; PASS_FINISHED or an error. */
@@ -106,7 +116,7 @@ TEST(a_run_ends_well)
 TEST(a_finished_run_does_nothing)
 {
     _cleanup_(world_close) struct world w;
-    world_open(&w, &(struct test_def_params)ONE_POINT);
+    world_open(&w, &one_point);
     assert_int_equal(world_turn_init(&w), 0);
     assert_int_equal(run_well(&w), PASS_FINISHED);
     unsigned n_created = w.launcher.n_created, n_status = w.store.n_status;
@@ -159,9 +169,7 @@ TEST(the_cause_is_named_and_the_trial_repeated)
     for (size_t i = 0; i < sizeof(cause_rows) / sizeof(*cause_rows); i++) {
         const struct cause_row *row = &cause_rows[i];
         _cleanup_(world_close) struct world w;
-        world_open(&w, &(struct test_def_params)ONE_POINT);
-        assert_int_equal(world_turn_init(&w), 0);
-        assert_int_equal(settle(&w), PASS_WAIT);
+        world_open_begun(&w);
         row->happen(&w);
         assert_int_equal(settle(&w), PASS_WAIT);
         assert_int_equal(w.store.rows.len, 1);
@@ -182,8 +190,8 @@ TEST(a_busy_store_is_asked_again)
     struct fake_faults none = {0}; /* of the launcher */
     bool is_through = false;
     for (unsigned n = 3; !is_through; n++) { /* the first calls read the events and the rows */
-        struct world w;
-        world_open(&w, &(struct test_def_params)ONE_POINT);
+        _cleanup_(world_close) struct world w;
+        world_open(&w, &one_point);
         w.launcher.faults = &none;
         w.faults = (struct fake_faults){.fail_at = n, .fail_code = EBUSY};
         assert_int_equal(world_turn_init(&w), 0);
@@ -193,7 +201,6 @@ TEST(a_busy_store_is_asked_again)
                      run_phase_to_string(w.store.status.phase), w.store.rows.len, w.err.msg);
         }
         is_through = w.faults.n_calls < n;
-        world_close(&w);
     }
 }
 
@@ -206,7 +213,7 @@ TEST(a_full_disk_is_waited_for)
     for (unsigned n = 3; !is_through; n++) {
         for (int waits = 0; waits < 2; waits++) {
             _cleanup_(world_close) struct world w;
-            world_open(&w, &(struct test_def_params)ONE_POINT);
+            world_open(&w, &one_point);
             w.launcher.faults = &none;
             w.faults = (struct fake_faults){.fail_at = n, .fail_code = ENOSPC};
             assert_int_equal(world_turn_init(&w), 0);
@@ -273,8 +280,7 @@ TEST(who_does_not_look_is_looked_at)
                                                  .log = logs[i],
                                                  .command = logs[i] == NULL ? NULL : "[x]",
                                                  .repeats = 1});
-        assert_int_equal(world_turn_init(&w), 0);
-        assert_int_equal(settle(&w), PASS_WAIT);
+        world_begin(&w);
         assert_true(w.launcher.members.len > 0);
         assert_int_equal(w.launcher.is_probed, logs[i] != NULL);
     }
@@ -283,9 +289,7 @@ TEST(who_does_not_look_is_looked_at)
 TEST(cancel_leaves_nothing)
 {
     _cleanup_(world_close) struct world w;
-    world_open(&w, &(struct test_def_params)ONE_POINT);
-    assert_int_equal(world_turn_init(&w), 0);
-    assert_int_equal(settle(&w), PASS_WAIT);
+    world_open_begun(&w);
     assert_true(w.launcher.members.len > 0);
     w.pass.request = REQUEST_CANCEL;
     assert_int_equal(settle(&w), PASS_FINISHED);
@@ -299,8 +303,7 @@ TEST(the_deadline_is_asked_for_and_kept)
     _cleanup_(world_close) struct world w;
     world_open(&w, &(struct test_def_params){
                        .grid = "{pservers: [1], trainers: [1]}", .repeats = 1, .deadline_s = 60});
-    assert_int_equal(world_turn_init(&w), 0);
-    assert_int_equal(settle(&w), PASS_WAIT);
+    world_begin(&w);
     assert_int_equal(w.wait_ms, 60000);
     w.clock.now_ms += w.wait_ms;
     assert_int_equal(settle(&w), PASS_FINISHED);
@@ -339,7 +342,7 @@ TEST(a_broken_store_stops_the_run_and_resume_ends_it)
     bool is_through = false;
     for (unsigned n = 1; !is_through; n++) {
         _cleanup_(world_close) struct world w;
-        world_open(&w, &(struct test_def_params)ONE_POINT);
+        world_open(&w, &one_point);
         w.faults = (struct fake_faults){.fail_at = n, .fail_code = ENOSPC, .stays = n % 2 == 0};
         int r = world_turn_init(&w);
         r = r < 0 ? r : run_well(&w);
@@ -367,7 +370,7 @@ TEST(a_killed_driver_is_resumed)
 {
     for (int at = 0; at < 4; at++) {
         _cleanup_(world_close) struct world w;
-        world_open(&w, &(struct test_def_params)ONE_POINT);
+        world_open(&w, &one_point);
         assert_int_equal(world_turn_init(&w), 0);
         for (int i = 0; i < at; i++) {
             (void)reconcile_pass_once(&w.pass, &w.wait_ms, &w.err);
@@ -442,9 +445,7 @@ TEST(an_attempt_takes_as_long_as_it_ran)
 {
     const int64_t ten_minutes_ms = 600 * 1000;
     _cleanup_(world_close) struct world w;
-    world_open(&w, &(struct test_def_params)ONE_POINT);
-    assert_int_equal(world_turn_init(&w), 0);
-    assert_int_equal(settle(&w), PASS_WAIT);
+    world_open_begun(&w);
     struct observed_replica *last = &fake_launcher_find(&w.launcher, ROLE_TRAINER, 0)->seen;
     last->state = REPLICA_PENDING;
     last->started_unix_ms = 0;
@@ -459,8 +460,7 @@ TEST(an_attempt_takes_as_long_as_it_ran)
     }
     w.clock.now_ms += ten_minutes_ms;
     fake_launcher_succeed(&w.launcher, w.clock.now_ms);
-    assert_int_equal(world_turn_init(&w), 0);
-    assert_int_equal(settle(&w), PASS_WAIT);
+    world_begin(&w);
     assert_int_equal(w.store.rows.len, 1);
     assert_true(w.store.rows.items[0].started_unix_ms == start_ms);
     assert_true(w.store.rows.items[0].ended_unix_ms == start_ms + 10000);
@@ -472,9 +472,7 @@ TEST(a_failed_attempt_takes_until_it_is_ended)
 {
     for (int has_started = 0; has_started <= 1; has_started++) {
         _cleanup_(world_close) struct world w;
-        world_open(&w, &(struct test_def_params)ONE_POINT);
-        assert_int_equal(world_turn_init(&w), 0);
-        assert_int_equal(settle(&w), PASS_WAIT);
+        world_open_begun(&w);
         vec_each (struct fake_member, m, &w.launcher.members) {
             m->seen.started_unix_ms = has_started * w.clock.now_ms;
         }
@@ -492,10 +490,9 @@ TEST(a_failed_attempt_takes_until_it_is_ended)
 TEST(the_status_waits_for_creations)
 {
     _cleanup_(world_close) struct world w;
-    world_open(&w, &(struct test_def_params)ONE_POINT);
+    world_open(&w, &one_point);
     w.launcher.is_settling = true;
-    assert_int_equal(world_turn_init(&w), 0);
-    assert_int_equal(settle(&w), PASS_WAIT);
+    world_begin(&w);
     assert_true(w.launcher.members.len > 0);
     assert_int_equal(w.store.status.phase, RUN_RUNNING);
     assert_false(w.store.status.has_current);
@@ -512,10 +509,9 @@ TEST(the_status_waits_for_creations)
 TEST(what_is_given_up_is_named)
 {
     _cleanup_(world_close) struct world w;
-    world_open(&w, &(struct test_def_params)ONE_POINT);
+    world_open(&w, &one_point);
     w.launcher.is_settling = true;
-    assert_int_equal(world_turn_init(&w), 0);
-    assert_int_equal(settle(&w), PASS_WAIT);
+    world_begin(&w);
     struct observed_replica *trainer = &fake_launcher_find(&w.launcher, ROLE_TRAINER, 0)->seen;
     trainer->state = REPLICA_FAILED;
     trainer->failure = FAILURE_PREEMPTED;
@@ -549,9 +545,7 @@ TEST(the_end_waits_for_removals)
     } rows[] = {{REQUEST_CANCEL, RUN_CANCELLED}, {REQUEST_SUSPEND, RUN_SUSPENDED}};
     for (size_t i = 0; i < 2; i++) {
         _cleanup_(world_close) struct world w;
-        world_open(&w, &(struct test_def_params)ONE_POINT);
-        assert_int_equal(world_turn_init(&w), 0);
-        assert_int_equal(settle(&w), PASS_WAIT);
+        world_open_begun(&w);
         const unsigned n_events = w.store.n_events;
         w.pass.request = rows[i].request;
         w.launcher.is_removing = true;
@@ -577,11 +571,10 @@ static void set_wait(struct world *w, const char *reason, const char *text)
 TEST(a_wait_is_told)
 {
     _cleanup_(world_close) struct world w;
-    world_open(&w, &(struct test_def_params)ONE_POINT);
+    world_open(&w, &one_point);
     w.launcher.is_settling = true;
     set_wait(&w, "PodsRemain", "pod 'a'");
-    assert_int_equal(world_turn_init(&w), 0);
-    assert_int_equal(settle(&w), PASS_WAIT);
+    world_begin(&w);
     assert_string_equal(w.store.status.reason, "PodsRemain");
     assert_string_equal(w.store.status.message, "pod 'a'");
     assert_string_equal(w.store.last_note, "pod 'a'");
@@ -616,9 +609,7 @@ TEST(a_wait_is_told)
 TEST(outputs_are_waited_for)
 {
     _cleanup_(world_close) struct world w;
-    world_open(&w, &(struct test_def_params)ONE_POINT);
-    assert_int_equal(world_turn_init(&w), 0);
-    assert_int_equal(settle(&w), PASS_WAIT);
+    world_open_begun(&w);
     fake_launcher_succeed(&w.launcher, w.clock.now_ms);
     w.launcher.is_fetching = true;
     assert_int_equal(settle(&w), PASS_WAIT);
@@ -636,9 +627,7 @@ TEST(outputs_are_waited_for)
 TEST(ended_replicas_of_a_failed_attempt_stay)
 {
     _cleanup_(world_close) struct world w;
-    world_open(&w, &(struct test_def_params)ONE_POINT);
-    assert_int_equal(world_turn_init(&w), 0);
-    assert_int_equal(settle(&w), PASS_WAIT);
+    world_open_begun(&w);
     unsigned n_members = (unsigned)w.launcher.members.len;
     fake_launcher_fail(&w.launcher, ROLE_TRAINER, 0, 2, 0, "exit code 2", w.clock.now_ms);
     assert_int_equal(settle(&w), PASS_WAIT);
@@ -652,9 +641,7 @@ TEST(ended_replicas_of_a_failed_attempt_stay)
 TEST(a_suspended_run_goes_on)
 {
     _cleanup_(world_close) struct world w;
-    world_open(&w, &(struct test_def_params)ONE_POINT);
-    assert_int_equal(world_turn_init(&w), 0);
-    assert_int_equal(settle(&w), PASS_WAIT);
+    world_open_begun(&w);
     w.pass.request = REQUEST_SUSPEND;
     assert_int_equal(settle(&w), PASS_FINISHED);
     assert_int_equal(w.store.status.phase, RUN_SUSPENDED);

@@ -194,7 +194,7 @@ static void check(const char *name, const struct world *w, int64_t ms, const cha
 TEST(what_pods_wait_for)
 {
     for (size_t i = 0; i < N_ROWS(rows); i++) {
-        struct world w;
+        _cleanup_(world_close) struct world w;
         struct reply replies[3];
         begin(&w, &rows[i]);
         memcpy(replies, rows[i].replies, sizeof(replies));
@@ -208,7 +208,6 @@ TEST(what_pods_wait_for)
             serve(&w, replies);
             pass_ms(&w, 500);
         }
-        world_close(&w);
     }
 }
 
@@ -287,7 +286,7 @@ static const struct job_row {
 TEST(what_job_objects_wait_for)
 {
     for (size_t i = 0; i < N_ROWS(job_rows); i++) {
-        struct jobs_world j = {.faults = job_rows[i].faults};
+        _cleanup_(jobs_close) struct jobs_world j = {.faults = job_rows[i].faults};
         jobs_open(&j);
         jobs_create(&j);
         if (job_rows[i].begin != NULL) {
@@ -297,7 +296,6 @@ TEST(what_job_objects_wait_for)
             check(job_rows[i].name, &j.w, ms, job_rows[i].reason, job_rows[i].words);
             jobs_pass(&j, 500);
         }
-        jobs_close(&j);
     }
 }
 

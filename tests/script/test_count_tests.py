@@ -43,10 +43,8 @@ class CountTests(unittest.TestCase):
         self.assertEqual((code, lines), (1, ["FAILED  plain: a (TIMEOUT)", "0 passed, 1 failed"]))
 
     def test_a_skip_says_why(self):
-        code, lines = count({"name": "a", "stdout": "ok 1 - x # SKIP needs root\nok 2 - y\n",
-                             "result": "OK"})
-        self.assertEqual((code, lines),
-                         (0, ["SKIPPED plain: a x (needs root)", "1 passed, 0 failed, 1 skipped"]))
+        code, lines = count({"name": "a", "stdout": "ok 1 - x # SKIP needs root\nok 2 - y\n", "result": "OK"})
+        self.assertEqual((code, lines), (0, ["SKIPPED plain: a x (needs root)", "1 passed, 0 failed, 1 skipped"]))
 
     def test_a_program_that_was_skipped_says_why(self):
         code, lines = count({"name": "a", "stdout": "", "stderr": "x\nno cluster here\n", "result": "SKIP"})

@@ -268,7 +268,7 @@ TEST(each_system_runs_its_own_command)
 /* As a run is gone on with: its stored definition knows no profile, the shell brings them. */
 TEST(a_stored_definition_gets_its_commands)
 {
-    struct profiles profiles = one_profile(), none = {0};
+    _cleanup_(profiles_done) struct profiles profiles = one_profile(), none = {0};
     struct err err;
     _cleanup_(freep) char *text = two_systems("torch", "", "");
     _cleanup_(freep) char *without = command_of(definition_load(text, NULL), 1);
@@ -279,7 +279,6 @@ TEST(a_stored_definition_gets_its_commands)
     assert_int_equal(profiles_set_commands(&profiles, spec, &err), 0);
     _cleanup_(freep) char *with = command_of(spec, 1);
     assert_string_equal(with, "/env/bin/python /p/train.py --fast /p/");
-    profiles_done(&profiles);
 }
 
 /* The profiles that are shipped can be read, and have what the shipped definition asks for. */

@@ -63,8 +63,7 @@ TEST(roles_follow_the_exchange)
         _cleanup_(freep) char *text = compose(NULL, rows[i].workload, rows[i].sweep, rows[i].roles);
         _cleanup_(spec_freep) struct spec *spec = definition_load(text, NULL);
         _cleanup_(matrix_done) struct matrix m;
-        struct diags diags = {0};
-        assert_int_equal(matrix_expand(spec, &m, &diags), 0);
+        assert_int_equal(matrix_expand(spec, &m, NULL), 0);
         _cleanup_(freep) char *got = describe(spec, &m);
         assert_string_equal(got, rows[i].expected);
     }
@@ -131,8 +130,7 @@ TEST(a_batch_of_the_job_is_divided)
         }
         _cleanup_(spec_freep) struct spec *spec = definition_load(text, NULL);
         _cleanup_(matrix_done) struct matrix m;
-        struct diags diags = {0};
-        assert_int_equal(matrix_expand(spec, &m, &diags), 0);
+        assert_int_equal(matrix_expand(spec, &m, NULL), 0);
         for (uint32_t k = 0; k < m.n_points; k++) {
             const struct point *p = &m.points[k];
             assert_int_equal(p->worker_batch, rows[i].of_worker[k]);
@@ -208,8 +206,7 @@ TEST(a_system_has_an_exchange_of_its_own)
                     rows[i].roles);
         _cleanup_(spec_freep) struct spec *spec = definition_load(text, NULL);
         _cleanup_(matrix_done) struct matrix m;
-        struct diags diags = {0};
-        assert_int_equal(matrix_expand(spec, &m, &diags), 0);
+        assert_int_equal(matrix_expand(spec, &m, NULL), 0);
         _cleanup_(freep) char *got = describe(spec, &m);
         assert_string_equal(got, rows[i].expected);
         const struct training_words words = matrix_training_words(&m);
@@ -231,8 +228,7 @@ TEST(what_a_system_has_none_of_is_0)
     } rows[] = {{"trainers", {2, 0}}, {"workers", {0, 3}}, {"pservers", {1, 0}}};
     _cleanup_(spec_freep) struct spec *spec = definition_load(text, NULL);
     _cleanup_(matrix_done) struct matrix m;
-    struct diags diags = {0};
-    assert_int_equal(matrix_expand(spec, &m, &diags), 0);
+    assert_int_equal(matrix_expand(spec, &m, NULL), 0);
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         for (size_t system = 0; system < 2; system++) {
             const struct value *v = params_get(&m.points[system].params, rows[i].name);

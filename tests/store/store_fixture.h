@@ -21,12 +21,13 @@ struct fixture {
     char path[96];
 };
 
-static inline void fixture_init(struct fixture *f)
+static inline struct fixture fixture_make(void)
 {
-    (void)snprintf(f->folder, sizeof(f->folder), "/tmp/benchd-store-XXXXXX");
-    assert_non_null(mkdtemp(f->folder));
-    (void)snprintf(f->path, sizeof(f->path), "%s/results.db", f->folder);
-    (void)snprintf(f->url, sizeof(f->url), "sqlite:%s", f->path);
+    struct fixture f = {.folder = "/tmp/benchd-store-XXXXXX"};
+    assert_non_null(mkdtemp(f.folder));
+    (void)snprintf(f.path, sizeof(f.path), "%s/results.db", f.folder);
+    (void)snprintf(f.url, sizeof(f.url), "sqlite:%s", f.path);
+    return f;
 }
 
 static inline void fixture_done(struct fixture *f)
@@ -88,7 +89,7 @@ static inline void add_run(struct store *s)
 /* A new store with one run. */
 static inline struct store *open_with_run(struct fixture *f)
 {
-    fixture_init(f);
+    *f = fixture_make();
     struct store *s = fixture_open(f);
     add_run(s);
     return s;

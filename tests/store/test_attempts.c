@@ -36,8 +36,7 @@ TEST(test_only_those_wanted)
 
 TEST(test_saving_again_changes_nothing)
 {
-    _cleanup_(fixture_done) struct fixture f;
-    fixture_init(&f);
+    _cleanup_(fixture_done) struct fixture f = fixture_make();
     _cleanup_(store_closep) struct store *s = fixture_open(&f);
     struct run_row run = make_run(UID, RUN_NAME, 1);
     assert_int_equal(s->ops->put_run(s, &run, NULL), 0);
@@ -83,8 +82,7 @@ TEST(test_an_attempt_that_fails_half_way_leaves_nothing)
 /* One attempt that fake pods answered makes the run simulated, and it stays so. */
 TEST(test_a_simulated_attempt_marks_its_run)
 {
-    _cleanup_(fixture_done) struct fixture f;
-    fixture_init(&f);
+    _cleanup_(fixture_done) struct fixture f = fixture_make();
     _cleanup_(store_closep) struct store *s = fixture_open(&f);
     struct run_row run = make_run(UID, RUN_NAME, 1), got;
     assert_int_equal(s->ops->put_run(s, &run, NULL), 0);

@@ -5,8 +5,7 @@
 
 TEST(test_claim_belongs_to_one)
 {
-    _cleanup_(fixture_done) struct fixture f;
-    fixture_init(&f);
+    _cleanup_(fixture_done) struct fixture f = fixture_make();
     struct store *a = fixture_open(&f), *b = fixture_open(&f);
     struct err err = {0};
     assert_int_equal(b->ops->probe_run(b, UID, NULL), 0);
@@ -56,8 +55,7 @@ int __wrap_fcntl64(int fd, int command, ...)
 
 TEST(test_a_lock_on_a_deleted_file_is_no_claim)
 {
-    _cleanup_(fixture_done) struct fixture f;
-    fixture_init(&f);
+    _cleanup_(fixture_done) struct fixture f = fixture_make();
     struct store *a = fixture_open(&f), *b = fixture_open(&f), *c = fixture_open(&f);
     assert_int_equal(a->ops->claim_run(a, UID, NULL), 0);
     owner = a;
@@ -72,8 +70,7 @@ TEST(test_a_lock_on_a_deleted_file_is_no_claim)
 
 TEST(test_a_link_is_the_same_store)
 {
-    _cleanup_(fixture_done) struct fixture f;
-    fixture_init(&f);
+    _cleanup_(fixture_done) struct fixture f = fixture_make();
     struct store *a = fixture_open(&f), *b = NULL;
     char link[160], url[176];
     (void)snprintf(link, sizeof(link), "%s/link.db", f.folder);

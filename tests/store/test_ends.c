@@ -26,8 +26,7 @@ static struct run_brief brief_of(struct store *s, const char *uid)
 
 TEST(a_verdict_comes_back)
 {
-    _cleanup_(fixture_done) struct fixture f;
-    fixture_init(&f);
+    _cleanup_(fixture_done) struct fixture f = fixture_make();
     _cleanup_(store_closep) struct store *s = fixture_open(&f);
     put(s, UID, "ns", RUN_PARTIALLY_FAILED);
     put(s, "other", NULL, RUN_SUCCEEDED);
@@ -79,8 +78,7 @@ TEST(objects_that_are_gone_leave_tombstones)
     static const char *const live[] = {"there",       "restored",      "of-version-1",
                                        "expires-now", "expires-later", "restored-after-its-time",
                                        "not-stored"};
-    _cleanup_(fixture_done) struct fixture f;
-    fixture_init(&f);
+    _cleanup_(fixture_done) struct fixture f = fixture_make();
     _cleanup_(store_closep) struct store *s = fixture_open(&f);
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         put(s, rows[i].uid, rows[i].ns, RUN_SUCCEEDED);
@@ -130,8 +128,7 @@ static void put_end(struct store *s, const char *uid, const char *ns, enum run_p
 
 TEST(finished_runs_are_listed_by_age)
 {
-    _cleanup_(fixture_done) struct fixture f;
-    fixture_init(&f);
+    _cleanup_(fixture_done) struct fixture f = fixture_make();
     _cleanup_(store_closep) struct store *s = fixture_open(&f);
     put_end(s, "new", NULL, RUN_SUCCEEDED, 900);
     put_end(s, "old", "ns", RUN_FAILED, 500);
@@ -156,18 +153,16 @@ TEST(finished_runs_are_listed_by_age)
     struct run_status status = {.phase = RUN_SUCCEEDED, .ended_unix_ms = 100};
     assert_int_equal(s->ops->put_status(s, "runs", &status, NULL), 0);
     assert_int_equal(s->ops->delete_run(s, "older", NULL), 0);
-    struct finished_runs runs;
+    _cleanup_(finished_runs_done) struct finished_runs runs;
     assert_int_equal(s->ops->list_finished(s, 100, 9, &runs, NULL), 0);
     assert_int_equal(runs.n_all, 4);
     assert_string_equal(runs.oldest.items[0].uid, "runs");
-    finished_runs_done(&runs);
 }
 
 TEST(runs_that_are_not_over_are_listed)
 {
     static const struct run_verdict verdict = {.is_judged = true, .ttl_s = -1};
-    _cleanup_(fixture_done) struct fixture f;
-    fixture_init(&f);
+    _cleanup_(fixture_done) struct fixture f = fixture_make();
     _cleanup_(store_closep) struct store *s = fixture_open(&f);
     put_end(s, "a-over", "ns", RUN_SUCCEEDED, 499);
     put_end(s, "b-just-over", "ns", RUN_CANCELLED, 500);

@@ -107,8 +107,7 @@ static uint32_t save_until_full(struct store *s)
 
 TEST(a_full_disk)
 {
-    struct fixture f;
-    fixture_init(&f);
+    _cleanup_(unmount_disk) struct fixture f = fixture_make();
     if (!mount_disk(&f, DISK)) {
         (void)rmdir(f.folder);
         skip(); /* not root, or no mount namespaces */
@@ -166,13 +165,11 @@ TEST(a_full_disk)
     assert_true(exists(&f, "results.db.reserve"));
     assert_int_equal(save(s, UID, 0, 0, 0, big_log, sizeof(big_log), NULL), 0);
     store_close(s);
-    unmount_disk(&f);
 }
 
 TEST(a_reserve_is_as_large_as_its_keeper_says)
 {
-    _cleanup_(fixture_done) struct fixture f;
-    fixture_init(&f);
+    _cleanup_(fixture_done) struct fixture f = fixture_make();
     _cleanup_(store_closep) struct store *s = fixture_open(&f), *other = fixture_open(&f);
     _cleanup_(freep) char *path = xasprintf("%s.reserve", f.path);
     for (int64_t bytes = RESERVE_BYTES; bytes > 1 << 20; bytes /= 2) {
@@ -188,8 +185,7 @@ TEST(a_reserve_is_as_large_as_its_keeper_says)
 /* There are bytes, so SQLite writes, but no file can be made. */
 TEST(a_disk_without_inodes_is_full)
 {
-    struct fixture f;
-    fixture_init(&f);
+    _cleanup_(unmount_disk) struct fixture f = fixture_make();
     if (!mount_disk(&f, DISK_OF_FEW_FILES)) {
         (void)rmdir(f.folder);
         skip(); /* not root, or no mount namespaces */
@@ -217,14 +213,12 @@ TEST(a_disk_without_inodes_is_full)
     assert_false(is_full(s));
     assert_int_equal(s->ops->claim_run(s, UID, &err), 0);
     store_close(s);
-    unmount_disk(&f);
 }
 
 /* The loop neither waits for somebody who reads a long document, nor gives its reserve for that. */
 TEST(a_deletion_waits_for_no_reader)
 {
-    struct fixture f;
-    fixture_init(&f);
+    _cleanup_(unmount_disk) struct fixture f = fixture_make();
     if (!mount_disk(&f, DISK)) {
         (void)rmdir(f.folder);
         skip(); /* not root, or no mount namespaces */
@@ -248,7 +242,6 @@ TEST(a_deletion_waits_for_no_reader)
     reader->ops->end_read(reader);
     store_close(reader);
     store_close(s);
-    unmount_disk(&f);
 }
 
 int main(void)

@@ -81,7 +81,8 @@ static char *make_log(uint32_t trial, enum role role, uint32_t index, size_t *re
 
 static void save_gang(struct store *s, uint32_t trial)
 {
-    struct attempt_row row = {.id = {0, trial, 0}, .outcome = ATTEMPT_SUCCEEDED};
+    _cleanup_(attempt_row_done) struct attempt_row row = {.id = {0, trial, 0},
+                                                          .outcome = ATTEMPT_SUCCEEDED};
     struct replica_log logs[2 * GANG];
     for (uint32_t i = 0; i < 2 * GANG; i++) { /* in no order; every second index */
         const uint32_t k = (i * 7 + 3) % (2 * GANG);
@@ -93,7 +94,6 @@ static void save_gang(struct store *s, uint32_t trial)
     for (uint32_t i = 0; i < 2 * GANG; i++) {
         free((void *)(uintptr_t)logs[i].data);
     }
-    attempt_row_done(&row);
 }
 
 static int64_t count_rows(const struct fixture *f, const char *sql)

@@ -145,8 +145,7 @@ static mode_t mode_of(const char *path)
 
 TEST(test_places_that_cannot_hold_a_store)
 {
-    _cleanup_(fixture_done) struct fixture f;
-    fixture_init(&f);
+    _cleanup_(fixture_done) struct fixture f = fixture_make();
     struct store *s = NULL;
     char in_file[160], in_folder[160], deep[160];
     (void)snprintf(in_file, sizeof(in_file), "sqlite:/dev/null/results.db");

@@ -31,8 +31,7 @@ static int write_run(const struct fixture *f, int writer)
 
 TEST(test_writers_at_the_same_time)
 {
-    _cleanup_(fixture_done) struct fixture f;
-    fixture_init(&f);
+    _cleanup_(fixture_done) struct fixture f = fixture_make();
     pid_t pids[N_WRITERS];
     for (int i = 0; i < N_WRITERS; i++) {
         pids[i] = fork();
@@ -103,8 +102,7 @@ int __wrap_flock(int fd, int operation)
 
 TEST(test_a_file_that_another_process_has_made_is_taken)
 {
-    _cleanup_(fixture_done) struct fixture f;
-    fixture_init(&f);
+    _cleanup_(fixture_done) struct fixture f = fixture_make();
     store_close(open_with_run(&made));
     copy_sql = xasprintf("VACUUM INTO '%s'", f.path);
     _cleanup_(store_closep) struct store *s = fixture_open(&f);

@@ -19,8 +19,7 @@ int __wrap_sqlite3_sleep(int ms)
  * as long as they may. */
 TEST(test_how_long_a_writer_waits)
 {
-    _cleanup_(fixture_done) struct fixture f;
-    fixture_init(&f);
+    _cleanup_(fixture_done) struct fixture f = fixture_make();
     _cleanup_(store_closep) struct store *s = fixture_open(&f);
     _cleanup_(run_row_done) struct run_row run = make_run(UID, RUN_NAME, 1);
     assert_int_equal(s->ops->put_run(s, &run, NULL), 0);
@@ -50,8 +49,7 @@ TEST(test_how_long_a_writer_waits)
 TEST(test_statements_are_timed)
 {
     const int64_t begin_ns = clock_monotonic_ns();
-    _cleanup_(fixture_done) struct fixture f;
-    fixture_init(&f);
+    _cleanup_(fixture_done) struct fixture f = fixture_make();
     _cleanup_(store_closep) struct store *s = fixture_open(&f);
     struct histogram before, after;
     for (int i = 0; i < 3; i++) {
@@ -89,15 +87,14 @@ static bool says(void *ctx)
 /* Many writes as one: others see all of them or none. */
 TEST(test_writes_together)
 {
-    _cleanup_(fixture_done) struct fixture f;
+    _cleanup_(fixture_done) struct fixture f = fixture_make();
     struct store *reader = NULL;
     bool must_stop = false;
-    fixture_init(&f);
     _cleanup_(store_closep) struct store *s = fixture_open(&f);
     assert_int_equal(store_open_reader(f.url, says, &must_stop, &reader, NULL), 0);
     for (int r = -EIO; r <= 0; r += EIO) {
         _cleanup_(run_row_done) struct run_row run = make_run(UID, RUN_NAME, 1);
-        struct attempt_row row = make_attempt(0, 0, 0);
+        _cleanup_(attempt_row_done) struct attempt_row row = make_attempt(0, 0, 0);
         struct run_brief brief;
         assert_int_equal(s->ops->begin_write(s, NULL), 0);
         assert_int_equal(s->ops->put_run(s, &run, NULL), 0);
@@ -105,7 +102,6 @@ TEST(test_writes_together)
         assert_int_equal(reader->ops->get_brief(reader, UID, &brief, NULL), -ENOENT);
         assert_int_equal(s->ops->end_write(s, r, NULL), r);
         assert_int_equal(reader->ops->get_brief(reader, UID, &brief, NULL), r < 0 ? -ENOENT : 0);
-        attempt_row_done(&row);
     }
     assert_int_equal(s->ops->put_status(s, UID, &(struct run_status){.phase = RUN_FAILED}, NULL),
                      0);
@@ -116,15 +112,14 @@ TEST(test_writes_together)
  * ends a read when it is told to. */
 TEST(test_a_reader)
 {
-    _cleanup_(fixture_done) struct fixture f;
+    _cleanup_(fixture_done) struct fixture f = fixture_make();
     struct store *reader = NULL;
     struct err err = {0};
     struct attempt_row *ended = NULL;
     size_t n = 0;
     bool must_stop = false;
-    fixture_init(&f);
     struct store *s = fixture_open(&f);
-    struct run_row run = make_run(UID, RUN_NAME, 1);
+    _cleanup_(run_row_done) struct run_row run = make_run(UID, RUN_NAME, 1);
     assert_int_equal(s->ops->put_run(s, &run, NULL), 0);
     assert_int_equal(store_open_reader(f.url, says, &must_stop, &reader, &err), 0);
     assert_int_equal(reader->ops->list_figures(reader, UID, NULL, NULL, NULL), 0);
@@ -155,9 +150,8 @@ TEST(test_a_reader)
 
     must_stop = true;
     for (uint32_t i = 0; i < 200; i++) { /* it asks now and then only */
-        struct attempt_row row = make_attempt(2, i, 0);
+        _cleanup_(attempt_row_done) struct attempt_row row = make_attempt(2, i, 0);
         assert_int_equal(s->ops->save_attempt(s, UID, &row, &terms, NULL, 0, NULL, NULL), 0);
-        attempt_row_done(&row);
     }
     assert_int_equal(reader->ops->begin_read(reader, NULL), 0);
     assert_int_equal(reader->ops->list_wanted(reader, UID, &(struct attempt_wanted){-1, -1, -1},
@@ -171,5 +165,4 @@ TEST(test_a_reader)
     free_each(ended, n, attempt_row_done);
     store_close(reader);
     store_close(s);
-    run_row_done(&run);
 }

@@ -30,8 +30,7 @@ static int unpack(const struct fixture *f, const struct buf *data, size_t max_by
 
 TEST(what_is_packed_is_unpacked)
 {
-    struct fixture f;
-    fixture_init(&f);
+    _cleanup_(fixture_done) struct fixture f = fixture_make();
     _cleanup_(buf_done) struct buf text = BUF_INIT, packed = BUF_INIT, again = BUF_INIT;
     make_text(&text);
     assert_int_equal(file_replace(f.path, &text), 0);
@@ -42,13 +41,11 @@ TEST(what_is_packed_is_unpacked)
     buf_done(&again);
     assert_int_equal(unpack(&f, &text, TEXT_BYTES, &again, NULL), 0); /* it need not be packed */
     assert_memory_equal(again.data, text.data, text.len);
-    fixture_done(&f);
 }
 
 TEST(what_is_refused)
 {
-    struct fixture f;
-    fixture_init(&f);
+    _cleanup_(fixture_done) struct fixture f = fixture_make();
     _cleanup_(buf_done) struct buf text = BUF_INIT, packed = BUF_INIT;
     make_text(&text);
     assert_int_equal(file_replace(f.path, &text), 0);
@@ -80,14 +77,12 @@ TEST(what_is_refused)
             fail_msg("row %zu: %d, '%s'", i, r, err.msg);
         }
     }
-    fixture_done(&f);
 }
 
 /* What killed processes left goes; what others have stays. */
 TEST(rooms_are_swept)
 {
-    struct fixture f;
-    fixture_init(&f);
+    _cleanup_(fixture_done) struct fixture f = fixture_make();
     _cleanup_(freep) char *room = NULL;
     assert_int_equal(file_replace(f.path, &BUF_INIT), 0);
     assert_int_equal(run_file_room(f.path, &room, NULL), 0);
@@ -98,13 +93,12 @@ TEST(rooms_are_swept)
     assert_int_equal(unlink(other), 0);
     assert_int_equal(access(room, F_OK), -1);
     assert_int_equal(access(f.path, F_OK), 0);
-    fixture_done(&f);
 }
 
 /* Its digest would not be that of its rows any more. */
 TEST(it_is_a_store_that_is_only_read)
 {
-    struct fixture f;
+    _cleanup_(fixture_done) struct fixture f;
     struct store *s = open_with_run(&f), *file = NULL;
     _cleanup_(freep) char *path = NULL;
     char digest[RUN_FILE_DIGEST_SIZE];
@@ -123,5 +117,4 @@ TEST(it_is_a_store_that_is_only_read)
     store_close(file);
     store_close(s);
     assert_int_equal(unlink(path), 0);
-    fixture_done(&f);
 }

@@ -5,8 +5,7 @@
 
 TEST(test_run_comes_back)
 {
-    _cleanup_(fixture_done) struct fixture f;
-    fixture_init(&f);
+    _cleanup_(fixture_done) struct fixture f = fixture_make();
     struct store *s = fixture_open(&f);
     struct run_row row = make_run(UID, RUN_NAME, 1760000000123);
     row.status.phase = RUN_RUNNING;
@@ -50,8 +49,7 @@ TEST(test_run_comes_back)
 
 TEST(test_status_is_replaced)
 {
-    _cleanup_(fixture_done) struct fixture f;
-    fixture_init(&f);
+    _cleanup_(fixture_done) struct fixture f = fixture_make();
     _cleanup_(store_closep) struct store *s = fixture_open(&f);
     _cleanup_(run_row_done) struct run_row row = make_run(UID, RUN_NAME, 1);
     assert_int_equal(s->ops->put_run(s, &row, NULL), 0);
@@ -79,17 +77,16 @@ TEST(test_status_is_replaced)
 
 TEST(test_runs_are_listed_newest_first)
 {
-    _cleanup_(fixture_done) struct fixture f;
-    fixture_init(&f);
+    _cleanup_(fixture_done) struct fixture f = fixture_make();
     _cleanup_(store_closep) struct store *s = fixture_open(&f);
     static const struct {
         const char *uid, *name;
         int64_t created_unix_ms;
     } runs[] = {{"u1", "b", 100}, {"u2", "c", 300}, {"u3", "a", 100}};
     for (size_t i = 0; i < 3; i++) {
-        struct run_row row = make_run(runs[i].uid, runs[i].name, runs[i].created_unix_ms);
+        _cleanup_(run_row_done) struct run_row row =
+            make_run(runs[i].uid, runs[i].name, runs[i].created_unix_ms);
         assert_int_equal(s->ops->put_run(s, &row, NULL), 0);
-        run_row_done(&row);
     }
     _cleanup_(freep) struct run_row *rows = NULL;
     size_t n = 0;
@@ -105,8 +102,7 @@ TEST(test_runs_are_listed_newest_first)
 
 TEST(test_a_run_is_renamed)
 {
-    _cleanup_(fixture_done) struct fixture f;
-    fixture_init(&f);
+    _cleanup_(fixture_done) struct fixture f = fixture_make();
     _cleanup_(store_closep) struct store *s = fixture_open(&f);
     struct run_row run = make_run(UID, RUN_NAME, 1), got;
     struct err err = {0};
@@ -151,16 +147,15 @@ TEST(test_events_keep_their_order)
 
 TEST(test_delete_removes_everything)
 {
-    _cleanup_(fixture_done) struct fixture f;
-    fixture_init(&f);
+    _cleanup_(fixture_done) struct fixture f = fixture_make();
     struct store *s = fixture_open(&f);
     for (int i = 0; i < 2; i++) {
-        struct run_row run = make_run(i == 0 ? UID : "other", i == 0 ? RUN_NAME : "other", i);
+        _cleanup_(run_row_done) struct run_row run =
+            make_run(i == 0 ? UID : "other", i == 0 ? RUN_NAME : "other", i);
         assert_int_equal(s->ops->put_run(s, &run, NULL), 0);
         assert_int_equal(save(s, run.uid, 3, 1, 0, "hello", 5, NULL), 0);
         struct event_row event = {1, EVENT_NORMAL, "Started", ""};
         assert_int_equal(s->ops->add_event(s, run.uid, &event, NULL), 0);
-        run_row_done(&run);
     }
     assert_int_equal(s->ops->delete_run(s, "other", NULL), 0);
     assert_int_equal(s->ops->delete_run(s, "other", NULL), -ENOENT);

@@ -105,8 +105,7 @@ static bool is_done(struct store *s, enum call call)
 /* One call with its n-th write failing; false when it makes fewer than n writes. */
 static bool torture_once(enum call call, const char *name, long n, enum fail_kind kind)
 {
-    _cleanup_(fixture_done) struct fixture f;
-    fixture_init(&f);
+    _cleanup_(fixture_done) struct fixture f = fixture_make();
     fail_vfs_arm(0, kind);
     struct store *s = prepare(&f, call);
     struct err err = {0};
@@ -171,8 +170,7 @@ TEST(test_a_call_that_returned_is_on_the_disk)
 {
     fail_vfs_arm(0, FAIL_IO);
     for (size_t c = 0; c < sizeof(calls) / sizeof(calls[0]); c++) {
-        _cleanup_(fixture_done) struct fixture f;
-        fixture_init(&f);
+        _cleanup_(fixture_done) struct fixture f = fixture_make();
         _cleanup_(store_closep) struct store *s = prepare(&f, calls[c].call);
         fail_vfs_arm(0, FAIL_IO);
         assert_int_equal(make_call(&f, &s, calls[c].call, NULL), 0);

@@ -59,8 +59,7 @@ class Side:
         self.key, self.sequence = None, 0
 
     def claim(self):
-        return struct.pack("<QIBI", self.run, self.attempt, self.role, self.index) + \
-            self.nonce + self.digest
+        return struct.pack("<QIBI", self.run, self.attempt, self.role, self.index) + self.nonce + self.digest
 
     def frame(self, type_, payload=b"", **fields):
         """The bytes of the next frame; fields overrides any of the header, key signs."""
@@ -143,8 +142,7 @@ def golden():
     common = digest("vgg16-fluid-fc512", 1, 15254602, 2, 1)
     trainer = Side(run, 0, TRAINER, 1, bytes([0x11] * 32), common)
     server = Side(run, 0, PSERVER, 0, bytes([0x22] * 32), common)
-    rows = [("secret", secret), ("trainer_nonce", trainer.nonce), ("server_nonce", server.nonce),
-            ("digest", common)]
+    rows = [("secret", secret), ("trainer_nonce", trainer.nonce), ("server_nonce", server.nonce), ("digest", common)]
     rows.append(("HELLO", trainer.frame("HELLO", trainer.nonce + common)))
     tag = derive(secret, b"S", trainer, server)
     rows.append(("CHALLENGE", server.frame("CHALLENGE", server.nonce + common + tag)))
@@ -157,8 +155,7 @@ def golden():
     grad = struct.pack("<4f", 1.0, -2.0, 0.5, 0.25)
     rows.append(("GRADIENT", trainer.frame("GRADIENT", grad, dtype=1, step=7, offset=16, slice=3)))
     rows.append(("PARAMS", server.frame("PARAMS", grad, dtype=1, step=7, offset=16, slice=3)))
-    rows.append(("ABORT", server.frame("ABORT", struct.pack("<III", 11, TRAINER, 1) +
-                                       b"trainer/1: silent for 6.1 s")))
+    rows.append(("ABORT", server.frame("ABORT", struct.pack("<III", 11, TRAINER, 1) + b"trainer/1: silent for 6.1 s")))
     rows.append(("GOODBYE", trainer.frame("GOODBYE")))
     rows.append(("OFFER", trainer.frame("OFFER", step=7, slice=5)))
     rows.append(("CREDIT", server.frame("CREDIT", step=7, slice=4)))

@@ -97,7 +97,7 @@ static void send_slice(struct pair *p, uint64_t step, const float *data, size_t 
 /* Rounded when it leaves, half the bytes; the receiver gets them as they are. */
 TEST(slices_in_bf16)
 {
-    struct pair p;
+    _cleanup_(close_pair) struct pair p;
     struct err err = {0};
     float data[5] = {1, -2, 1.00390625f /* between two: rounds to even */, 3e38f, 0};
     const uint16_t want[5] = {0x3f80, 0xc000, 0x3f80, 0x7f62, 0x4080};
@@ -116,7 +116,6 @@ TEST(slices_in_bf16)
     assert_int_equal(conn_pump_tx(&p.a, SIZE_MAX, &err), 0);
     assert_int_equal(read_all(&p, S, &err), 0);
     assert_int_equal(p.seen.n, 3);
-    close_pair(&p);
 }
 
 /* Each side has its own format, whatever the handshake has compared. */
@@ -124,7 +123,7 @@ TEST(slices_of_another_wire)
 {
     const float data[4] = {1, 2, 3, 4};
     for (int wire = EXCHANGE_WIRE_FP32; wire <= EXCHANGE_WIRE_BF16; wire++) {
-        struct pair p;
+        _cleanup_(close_pair) struct pair p;
         struct err err = {0};
         open_pair(&p);
         p.a.wire = (enum exchange_wire)wire;
@@ -137,14 +136,13 @@ TEST(slices_of_another_wire)
                                          ? "GRADIENT has the wrong dtype 1, the wire is BF16"
                                          : "GRADIENT has the wrong dtype 2, the wire is FP32");
         assert_int_equal(p.seen.n, 0);
-        close_pair(&p);
     }
 }
 
 /* More than the queue begins with, and twice, so that the ring wraps around. */
 TEST(frames_keep_their_order)
 {
-    struct pair p;
+    _cleanup_(close_pair) struct pair p;
     struct err err = {0};
     const float data[4] = {1, 2, 3, 4};
     open_pair(&p);
@@ -168,7 +166,6 @@ TEST(frames_keep_their_order)
     assert_memory_equal(p.seen.to, data, sizeof(data));
     assert_int_equal(p.a.bytes_tx, step * (FRAME_HEADER_SIZE + sizeof(data)));
     assert_int_equal(p.b.bytes_rx, p.a.bytes_tx);
-    close_pair(&p);
 }
 
 /* Writes into b's stream past its peer's connection; b reads it at `now_ns`. */
@@ -190,7 +187,7 @@ static void make_frame(struct pair *p, struct frame *f, uint8_t *ret_header)
  * may not know the key. */
 TEST(trickling_header)
 {
-    struct pair p;
+    _cleanup_(close_pair) struct pair p;
     struct err err = {0};
     uint8_t header[FRAME_HEADER_SIZE];
     open_pair(&p);
@@ -205,13 +202,12 @@ TEST(trickling_header)
     header[FRAME_HEADER_SIZE - 1] ^= 1;
     assert_int_equal(trickle(&p, header, sizeof(header), 95 * S, &err), -EPROTO);
     assert_int_equal(p.b.heartbeat.last_heard_ns, 90 * S);
-    close_pair(&p);
 }
 
 /* A slow link must bring 64 KiB of a slice in the time of a silence. */
 TEST(trickling_payload)
 {
-    struct pair p;
+    _cleanup_(close_pair) struct pair p;
     struct err err = {0};
     uint8_t header[FRAME_HEADER_SIZE];
     _cleanup_(freep) uint8_t *zeros = calloc(1, FRAME_MAX_PAYLOAD);
@@ -248,13 +244,12 @@ TEST(trickling_payload)
     assert_true(n_part < FRAME_MAX_PAYLOAD); /* of the whole frame it was told otherwise */
     assert_int_equal(trickle(&p, header, 10, 22 * S, &err), 0);
     assert_int_equal(p.seen.n_part, n_part); /* a header is no payload */
-    close_pair(&p);
 }
 
 /* A whole frame is a sign of life, not only a heartbeat. */
 TEST(hears_the_peer)
 {
-    struct pair p;
+    _cleanup_(close_pair) struct pair p;
     struct err err = {0};
     open_pair(&p);
     assert_int_equal(read_all(&p, 6 * S, &err), 0);
@@ -264,13 +259,12 @@ TEST(hears_the_peer)
     assert_int_equal(read_all(&p, 6 * S, &err), 0);
     assert_int_equal(p.seen.n, 1);
     assert_int_equal(p.b.heartbeat.last_heard_ns, 6 * S);
-    close_pair(&p);
 }
 
 /* An ABORT overtakes what has not begun, and the frame that has begun is sent to its end. */
 TEST(abort_overtakes)
 {
-    struct pair p;
+    _cleanup_(close_pair) struct pair p;
     struct err err = {0};
     _cleanup_(freep) float *data = calloc(LEN, sizeof(float));
     open_pair(&p);
@@ -294,13 +288,12 @@ TEST(abort_overtakes)
     assert_int_equal(p.seen.n, 2);
     assert_int_equal(p.seen.types[0], FRAME_GRADIENT);
     assert_int_equal(p.seen.types[1], FRAME_ABORT);
-    close_pair(&p);
 }
 
 /* Life signs and credits wait for the slice that has begun, not for those behind it. */
 TEST(small_frames_go_first)
 {
-    struct pair p;
+    _cleanup_(close_pair) struct pair p;
     struct err err = {0};
     _cleanup_(freep) float *data = calloc(LEN, sizeof(float));
     open_pair(&p);
@@ -324,12 +317,11 @@ TEST(small_frames_go_first)
         assert_int_equal(p.seen.types[i], want[i]);
         assert_int_equal(p.seen.steps[i], steps[i]);
     }
-    close_pair(&p);
 }
 
 TEST(budget_ends_a_turn)
 {
-    struct pair p;
+    _cleanup_(close_pair) struct pair p;
     struct err err = {0};
     open_pair(&p);
     for (int i = 0; i < 3; i++) {
@@ -343,13 +335,12 @@ TEST(budget_ends_a_turn)
     p.seen.stops = true; /* the handler ends it, too */
     assert_int_equal(read_all(&p, S, &err), 0);
     assert_int_equal(p.seen.n, 2);
-    close_pair(&p);
 }
 
 /* The peer is gone: its last frames are read before that is reported, also after a failed send. */
 TEST(peer_is_gone)
 {
-    struct pair p;
+    _cleanup_(close_pair) struct pair p;
     struct err err = {0};
     open_pair(&p);
     conn_send(&p.a, FRAME_GOODBYE, NULL, 0);
@@ -365,7 +356,6 @@ TEST(peer_is_gone)
     assert_int_equal(p.seen.n, 1);
     assert_int_equal(p.seen.types[0], FRAME_GOODBYE);
     assert_non_null(strstr(err.msg, "it closed the connection early"));
-    close_pair(&p);
 }
 
 /* Queued before the keys were set and sent after: PROOF goes unsigned, and the
@@ -513,7 +503,7 @@ static void *say_farewell(void *conn)
 /* It ends its own stream first; otherwise two peers would wait for each other. */
 TEST(farewell_ends_the_stream)
 {
-    struct pair p;
+    _cleanup_(close_pair) struct pair p;
     struct err err = {0};
     pthread_t thread;
     open_pair(&p);
@@ -525,7 +515,6 @@ TEST(farewell_ends_the_stream)
     assert_int_equal(pthread_join(thread, NULL), 0);
     assert_int_equal(n_ready, 1);
     assert_int_equal(r, -ECONNRESET);
-    close_pair(&p);
 }
 
 /* The frames of a farewell arrive; a peer that does not close its end is waited for no longer than

@@ -44,7 +44,7 @@ static void wait_for(struct conn_set *s, struct link *links, int other, struct p
 
 TEST(each_slot_has_its_own_events)
 {
-    struct conn_set set;
+    _cleanup_(conn_set_done) struct conn_set set;
     struct pollfd fds[N_FDS + 1];
     struct link links[N] = {open_link(), {.near.fd = -1}, open_link()}, other = open_link();
     conn_set_init(&set, N);
@@ -73,7 +73,6 @@ TEST(each_slot_has_its_own_events)
     close_link(&links[0]);
     close_link(&links[2]);
     close_link(&other);
-    conn_set_done(&set);
 }
 
 static void assert_is_heard(struct conn_set *set, struct link *links, size_t slot)
@@ -90,7 +89,7 @@ static void assert_is_heard(struct conn_set *set, struct link *links, size_t slo
 
 TEST(a_number_that_another_slot_gets)
 {
-    struct conn_set set;
+    _cleanup_(conn_set_done) struct conn_set set;
     struct pollfd fds[N_FDS + 1];
     struct link links[N] = {open_link(), {.near.fd = -1}, open_link()};
     conn_set_init(&set, N);
@@ -105,12 +104,11 @@ TEST(a_number_that_another_slot_gets)
     }
     close_link(&links[0]);
     close_link(&links[2]);
-    conn_set_done(&set);
 }
 
 TEST(a_number_that_the_same_slot_gets_again)
 {
-    struct conn_set set;
+    _cleanup_(conn_set_done) struct conn_set set;
     struct link links[N] = {open_link(), {.near.fd = -1}, {.near.fd = -1}};
     conn_set_init(&set, N);
     const int number = links[0].near.fd;
@@ -121,7 +119,6 @@ TEST(a_number_that_the_same_slot_gets_again)
         assert_int_equal(links[0].near.fd, number);
     }
     close_link(&links[0]);
-    conn_set_done(&set);
 }
 
 /* The number belongs to a connection of another set by now, as that of another thread would. */
@@ -149,12 +146,11 @@ TEST(a_number_that_another_set_has)
 TEST(what_cannot_be_watched)
 {
     static const struct frame_id self = {.role = ROLE_TRAINER};
-    struct conn_set set;
+    _cleanup_(conn_set_done) struct conn_set set;
     struct pollfd fds[2];
     struct conn c;
     conn_init(&c, 1 << 20, &self);
     conn_set_init(&set, 1);
     fds[0] = conn_set_watch(&set, 0, &c);
     assert_int_equal(conn_set_wait(&set, fds, 1, 0), -EBADF);
-    conn_set_done(&set);
 }

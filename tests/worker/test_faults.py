@@ -101,8 +101,7 @@ def main():
         if woken is not None:
             code, error, _ = woken
             tap.equal((11, victim), (code, error and error["peer"]), f"{what}: it finds itself out")
-            tap.match("itself was stopped|reports", error and error["message"],
-                      f"{what}: and says why")
+            tap.match("itself was stopped|reports", error and error["message"], f"{what}: and says why")
     return tap.done()
 
 

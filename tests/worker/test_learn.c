@@ -28,7 +28,7 @@ static void train(double loss[static STEPS])
 {
     const struct model_params params = {
         .def = model_def_find("vgg16-fluid-fc512"), .batch = BATCH, .threads = 1, .seed = 1};
-    struct learner l;
+    _cleanup_(learner_done) struct learner l;
     struct dataset *data;
     struct adam adam = ADAM_DEFAULT;
     assert_int_equal(learner_init(&l, &params, NULL), 0);
@@ -47,7 +47,6 @@ static void train(double loss[static STEPS])
     }
     adam_done(&adam);
     dataset_free(data);
-    learner_done(&l);
 }
 
 TEST(short_training_learns)

@@ -189,8 +189,7 @@ def main():
     check_last_words(tap)
     check_divergence(tap)
     with ThreadPoolExecutor(2) as pool:
-        for rows, run, name in ((TRAINER_LIES, lying_trainer, "trainer/0"),
-                                (SERVER_LIES, lying_server, "pserver/0")):
+        for rows, run, name in ((TRAINER_LIES, lying_trainer, "trainer/0"), (SERVER_LIES, lying_server, "pserver/0")):
             for row, (code, error) in zip(rows, pool.map(run, rows)):
                 what, _, want, says = row
                 error = error or {}

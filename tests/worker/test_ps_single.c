@@ -112,7 +112,7 @@ TEST(nobody_waits)
     static const enum exchange_wire wires[] = {EXCHANGE_WIRE_FP32, EXCHANGE_WIRE_BF16};
     static const uint32_t turns[] = {0, 0, 1, 1, 0};
     for (size_t w = 0; w < N_ROWS(wires); w++) {
-        struct gang g;
+        _cleanup_(end) struct gang g;
         struct err err;
         start(&g, wires[w]);
         both_at_barrier(&g);
@@ -134,7 +134,6 @@ TEST(nobody_waits)
             assert_int_equal(server->stats.staleness_sum, 4 * n);
             assert_int_equal(server->stats.staleness_max, 2);
         }
-        end(&g);
     }
 }
 

@@ -109,7 +109,7 @@ TEST(memory_is_limited)
         uint64_t random = seed;
         const size_t max = 1 + next_random(&random, 6);
         uint64_t reserved[TRAINERS] = {0}, added[TRAINERS] = {0}, n_complete = 0;
-        struct reduce r;
+        _cleanup_(reduce_done) struct reduce r;
         reduce_init(&r, TRAINERS, EXCHANGE_WIRE_FP32, lens, SLICES, max * sizeof(gradients[0]));
         assert_int_equal(r.max_early, max);
         const uint32_t late = (uint32_t)next_random(&random, TRAINERS);
@@ -132,7 +132,6 @@ TEST(memory_is_limited)
         }
         assert_true(r.n_peak <= max);
         assert_int_equal(r.n_reserved, 0);
-        reduce_done(&r);
     }
 }
 

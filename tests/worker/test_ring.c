@@ -272,7 +272,7 @@ TEST(one_is_wrong)
     /* clang-format on */
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         print_message("# row '%s'\n", rows[i].name);
-        struct ring_rig rig;
+        _cleanup_(ring_rig_done) struct ring_rig rig;
         ring_rig_init(&rig, 5000, rows[i].ranks, 1024);
         rig.rendezvous_ns = INT64_C(4000000000);
         rig.workers[1] = rows[i].wrong;
@@ -302,7 +302,6 @@ TEST(one_is_wrong)
             }
         }
         assert_true(has_said);
-        ring_rig_done(&rig);
     }
 }
 

@@ -120,8 +120,7 @@ class Gang:
             f.write(os.urandom(32))
         ports = own_ports(n_pservers)
         self.addrs = ",".join(f"{HOST}:{p}" for p in ports)
-        common = ["--run", "gang", "--pservers", n_pservers, "--trainers", n_trainers,
-                  "--secret-file", self.key]
+        common = ["--run", "gang", "--pservers", n_pservers, "--trainers", n_trainers, "--secret-file", self.key]
         self.replicas = {}
         for i, port in enumerate(ports):
             self.add("pserver", i, common + ["--listen", f"{HOST}:{port}", *pserver_args])
@@ -129,8 +128,7 @@ class Gang:
             for port in ports:
                 wait_until_served(port)
         for i in range(n_trainers):
-            self.add("trainer", i, common + ["--pserver-addrs", self.addrs, "--batch-size", 2,
-                                             *trainer_args])
+            self.add("trainer", i, common + ["--pserver-addrs", self.addrs, "--batch-size", 2, *trainer_args])
 
     def add(self, role, index, args):
         name = f"{role}/{index}"
