@@ -163,7 +163,8 @@ static enum change judge_point(const struct comparison *c, const struct compared
                                                          : change;
 }
 
-enum change compare_judge_whole(const struct comparison *c)
+/* What is known comes before what is not; a point without an answer comes before the rest. */
+static enum change judge_whole(const struct comparison *c)
 {
     const size_t n_busy = c->counts[CHANGE_MACHINE_BUSY] + (c->whole_change == CHANGE_MACHINE_BUSY);
     const size_t n_open = c->counts[CHANGE_INCONCLUSIVE] + c->counts[CHANGE_TOO_FEW] +
@@ -241,7 +242,7 @@ void compare_judge(struct comparison *c)
     if (c->whole_change == CHANGE_INCONCLUSIVE && c->axis != NULL) {
         ask_for(c, 2 * c->whole.n);
     }
-    c->change = compare_judge_whole(c);
+    c->change = judge_whole(c);
     if (c->margin.ratio > 0) {
         judge_margins(c);
     }

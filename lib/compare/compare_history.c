@@ -11,7 +11,8 @@
 
 /* ---- which runs are the base's ---- */
 
-bool compare_history_is_same(const struct result *base, const struct result *other)
+/* Did `other` succeed, with the same asked for, on the same machines and of the same build? */
+static bool is_same(const struct result *base, const struct result *other)
 {
     if (other->simulated || spec_is_imported(other->def->spec) || other->phase != RUN_SUCCEEDED ||
         other->def->rehearsal != base->def->rehearsal ||
@@ -169,7 +170,7 @@ size_t compare_level_of(const struct result *base, const struct result *const *r
     size_t used = 0, from, to;
     same[used++] = (struct level_run){base, compare_mean_log(base, base, NULL)};
     for (size_t i = 0; i < n; i++) {
-        if (!str_eq(runs[i]->def->uid, base->def->uid) && compare_history_is_same(base, runs[i])) {
+        if (!str_eq(runs[i]->def->uid, base->def->uid) && is_same(base, runs[i])) {
             const double value = compare_mean_log(base, runs[i], NULL);
             same[used] = (struct level_run){runs[i], value};
             used += !isnan(value);

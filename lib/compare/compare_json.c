@@ -23,13 +23,6 @@ static json_t *welch_to_json(const struct compared_point *p)
                                {"pAdjusted", json_number_or_null(p->welch_p_adjusted)});
 }
 
-static json_t *axis_to_json(const struct comparison *c)
-{
-    return JSON_OBJECT_OR_NULL(
-        c->axis != NULL, {"name", json_string(c->axis)}, {"base", json_text_or_null(c->axis_base)},
-        {"candidate", json_text_or_null(c->axis_candidate)}, {"blocks", json_count(c->n_blocks)});
-}
-
 /* Pairs of an axis. */
 static json_t *paired_to_json(const struct comparison *c, const struct paired *p, double p_adjusted)
 {
@@ -148,7 +141,11 @@ json_t *comparison_to_json(const struct comparison *c)
         {"apiVersion", json_string("benchd.io/v1alpha1")},
         {"kind", json_string("BenchmarkComparison")},
         {"base", result_json_put_run(json_object(), c->base)},
-        {"candidate", result_json_put_run(json_object(), c->candidate)}, {"axis", axis_to_json(c)},
+        {"candidate", result_json_put_run(json_object(), c->candidate)},
+        {"axis", JSON_OBJECT_OR_NULL(c->axis != NULL, {"name", json_string(c->axis)},
+                                     {"base", json_text_or_null(c->axis_base)},
+                                     {"candidate", json_text_or_null(c->axis_candidate)},
+                                     {"blocks", json_count(c->n_blocks)})},
         {"rehearsal", json_boolean(c->base->def->rehearsal)},
         {"alpha", json_real(COMPARE_NAMED_ALPHA)}, {"threshold", json_real(c->threshold_ratio)},
         {"history", history_to_json(c)},

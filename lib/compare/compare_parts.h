@@ -40,18 +40,12 @@ enum change compare_judge_log(const struct comparison *c, double difference, dou
 
 /* The rest is in compare.c. Evaluates what is `shown` of the points and of the whole. */
 void compare_judge(struct comparison *c);
-/* The verdict over all points. What is known comes before what is not; a point without an answer
- * comes before the rest. A point that the candidate alone has asks nothing of the base. */
-enum change compare_judge_whole(const struct comparison *c);
 
 /* ---- with other runs of the base: compare_history.c ----
  *
  * Is the difference of two runs more than that between any two runs of the same thing? And if other
  * programs of the machine took different shares of the two, is it the machine's doing? */
 
-/* Did `other` succeed, and is it of the base's definition, machine and build? Everything that
- * `differs` looks at is the same, and so is what was asked for. */
-bool compare_history_is_same(const struct result *base, const struct result *other);
 /* The mean over the measured points of `of`, or one of them (NULL: all), of the logs of the
  * throughput of `r`. NaN: it lacks one, has another unit, or the two cannot be compared. */
 double compare_mean_log(const struct result *of, const struct result *r, const uint32_t *point);

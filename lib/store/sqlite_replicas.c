@@ -204,14 +204,6 @@ int replicas_insert(struct sqlite_store *s, const char *uid, const struct attemp
 
 /* ---- reading ---- */
 
-static int read_object(sqlite3_stmt *q, int at, const struct record_member *m, void *value,
-                       struct err *err)
-{
-    const char *text = (const char *)sqlite3_column_text(q, at);
-    json_auto_t *o = text == NULL ? NULL : json_loads(text, JSON_REJECT_DUPLICATES, NULL);
-    return record_set_object(m, value, o, err);
-}
-
 static int read_series(sqlite3_stmt *q, int at, struct series *ret, struct err *err)
 {
     const size_t len = SERIES_BYTES(ret->n);
@@ -244,8 +236,11 @@ static int read_member(sqlite3_stmt *q, int at, const struct record_member *m, v
     case MEMBER_TREE:
     case MEMBER_OBJECT:
     case MEMBER_EVALUATIONS:
-    case MEMBER_METRICS:
-        return read_object(q, at, m, value, err);
+    case MEMBER_METRICS: {
+        const char *text = (const char *)sqlite3_column_text(q, at);
+        json_auto_t *o = text == NULL ? NULL : json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+        return record_set_object(m, value, o, err);
+    }
     case MEMBER_SERIES:
         return read_series(q, at, value, err);
     }
