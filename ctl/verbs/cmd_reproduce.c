@@ -167,7 +167,7 @@ static size_t put_file(const struct carried *c, const char *name, const char *re
     if (stat(path, &st) < 0) {
         text_put(text, sizeof(text), "%s", name);
         if (own != NULL && c->folder != NULL) {
-            buf_printf(out, "written  file %s: %zu bytes%s\n", text, own->content.len,
+            buf_printf(out, "writes   file %s: %zu bytes%s\n", text, own->content.len,
                        own->is_executable ? ", executable" : "");
             return 0;
         }

@@ -74,7 +74,7 @@ class Carried(cli.CliCase):
         into = self.folder / "b/new"
         out = self.again("--files", "new", "--dry-run", code=3)  # the archive has not all
         self.assertIn("missing  file: key\n", out)
-        self.assertIn("written  file ./go.sh: ", out)
+        self.assertIn("writes   file ./go.sh: ", out)
         self.assertIn('runs     own: {"name":"own","profile":"none","command":["./go.sh","train.py",', out)
         self.assertFalse(into.exists())
         into.mkdir()
@@ -94,7 +94,7 @@ class Carried(cli.CliCase):
         (self.folder / "src/model.py").write_text("1", encoding="utf-8")
         self.make("  files: [model.py, train.py, key, no.such]\n", "two.db")
         self.assertEqual([("model.py", 0), ("train.py", 0)], self.rows("two.db"))
-        self.assertIn("written  file model.py: 1 bytes\n", self.again("--files", "x", "--dry-run", code=3, name="../two.db"))
+        self.assertIn("writes   file model.py: 1 bytes\n", self.again("--files", "x", "--dry-run", code=3, name="../two.db"))
         self.ctl("import", "two.db", "--dry-run")
         for change, what in (("content = x'79'", "program_file.digest"), ("name = '../x'", "a file has a name that no file of a run has"),
                              ("name = '/x'", "no file of a run has"), ("name = 'a/.ssh'", "no file of a run has"),
