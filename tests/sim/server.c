@@ -665,6 +665,10 @@ void server_serve(const struct sim_request *req, struct kube_transfer *stream,
         server_status(ret, 403, "Forbidden", "nodes is forbidden: benchd may not get it");
         return;
     }
+    if (str_eq(req->path, "/version")) {
+        *ret = (struct sim_answer){200, xstrdup("{\"gitVersion\": \"simulated\"}"), -1, 0};
+        return;
+    }
     if (!read_target(req->path, &t)) {
         sim_broken("a request that is not for objects of the namespace: %s", req->path);
     }
