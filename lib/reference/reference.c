@@ -33,11 +33,6 @@ const char *reference_hardware(const struct reference *r, const struct reference
     return t->hardware != NULL ? t->hardware : r->hardware;
 }
 
-const char *reference_software(const struct reference *r, const struct reference_table *t)
-{
-    return t->software != NULL ? t->software : r->software;
-}
-
 static double cell(double *const cells[REFERENCE_FIGURE_COUNT], enum reference_figure figure,
                    size_t column)
 {

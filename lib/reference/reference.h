@@ -74,7 +74,6 @@ struct reference_ats { /* a vector (base/vec.h) */
 };
 
 #define REFERENCE_MAX_COLUMNS 64
-#define REFERENCE_MAX_ROWS 128
 #define REFERENCE_NO_ROW SIZE_MAX
 struct reference_row {
     const char *name;
@@ -152,7 +151,6 @@ extern const struct node reference_no_words;
 const char *reference_model(const struct reference *r, const struct reference_table *t,
                             const struct reference_row *row);
 const char *reference_hardware(const struct reference *r, const struct reference_table *t);
-const char *reference_software(const struct reference *r, const struct reference_table *t);
 /* Returns true if the erratum is of this row and column, or of all. */
 bool reference_erratum_names(const struct reference_table *t, const struct reference_erratum *e,
                              const struct reference_row *row, size_t column);

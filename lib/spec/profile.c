@@ -161,20 +161,6 @@ void profile_place(struct profile *profile, const char *folder, const char *inte
     }
 }
 
-const char *profile_describe(const char *name)
-{
-    if (str_eq(name, PROFILE_NATIVE)) {
-        return "benchd's own trainer, a C program on the CPU, with OpenBLAS and kernels of its "
-               "own, fp32";
-    }
-    if (str_eq(name, PROFILE_IMPORTED)) {
-        return "a program whose old logs were read";
-    }
-    const struct embedded *found =
-        embedded_find(profile_descriptions, profile_descriptions_count, name);
-    return found == NULL ? NULL : found->text;
-}
-
 bool profile_has_family(const char *name, const char *family)
 {
     const struct embedded *found =

@@ -46,10 +46,6 @@ void profile_free(struct profile *profile);
  * `interpreter` (NULL: it is kept). */
 void profile_place(struct profile *profile, const char *folder, const char *interpreter);
 
-/* What programs of a profile are, in a line: of benchworker, of an imported run, and of the
- * profiles of benchmarks/profiles (their files need not exist). Static; NULL: another profile. */
-const char *profile_describe(const char *name);
-
 /* Is it of this family, such as "TensorFlow": by its own name, or by the list `family` of a profile
  * of benchmarks/profiles? */
 bool profile_has_family(const char *name, const char *family);
