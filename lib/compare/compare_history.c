@@ -210,8 +210,7 @@ bool compare_busy_is_cause(const struct compared_busy *busy, const struct paired
 /* ---- the tests ---- */
 
 /* What a run measured, and what it would have without other programs: means of the logs of a
- * point's trials. The value is NaN where none succeeded, or what others took is not known of
- * each. */
+ * point's trials. NaN where none succeeded, or what others took is not known of each. */
 enum { AS_MEASURED, ALONE, KINDS };
 struct means {
     struct contrast of[KINDS];

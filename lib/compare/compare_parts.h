@@ -63,8 +63,7 @@ void compare_history_test(struct comparison *c, const struct result *const *hist
  * docs/contracts/compare.md, "A busy machine", has the rule. It is not asked inside one run, where
  * load falls on both sides of a block by chance, which the test allows for. */
 
-/* From both tests of a point or of all: fills `explained`. `lost`: the mean of -ln(1 - s) of the
- * candidate. */
+/* Fills `explained` from both tests; `lost`: the mean of -ln(1 - s) of the candidate. */
 void compare_busy_explain(struct compared_busy *busy, const struct paired *shown, double lost);
 /* Is a change that `shown` names the machine's doing? */
 bool compare_busy_is_cause(const struct compared_busy *busy, const struct paired *shown,

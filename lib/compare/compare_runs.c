@@ -23,8 +23,7 @@ static int refuse(const struct result *base, const struct result *candidate, con
     }
     *ret_fix = "compare runs that were measured in the same way, or sweep both values in one run";
     return err_set(err, EINVAL,
-                   "run/%s and run/%s do not compare: %s is %s in the one and %s in the "
-                   "other",
+                   "run/%s and run/%s do not compare: %s is %s in the one and %s in the other",
                    base->def->name, candidate->def->name, what, a, b);
 }
 

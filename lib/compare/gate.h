@@ -66,7 +66,6 @@ bool gate_judges(const struct gate *g);
 /* The base out of a history: `runs`, the oldest first, all made before the candidate; those that
  * cannot be compared with it are passed over. It is the newest run with a level of three runs or
  * more that does not leave the level that was the base before, so that what was refused is no base.
- * Fills `ret_level` with that level, n at most, the base last; returns their number, 0: there is no
- * base. */
+ * Fills `ret_level` with that level, n at most, the base last; returns their number, 0: no base. */
 size_t gate_find_base(const struct result *candidate, const struct result *const *runs, size_t n,
                       const struct result **ret_level);

@@ -50,7 +50,6 @@ struct chart {
 };
 
 void chart_done(struct chart *c);
-void chart_series_done(struct chart_series *s);
 
 /* From values to pixels, and where its ticks are (chart_svg.c). */
 struct chart_axis {

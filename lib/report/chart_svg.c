@@ -29,13 +29,6 @@
 
 /* ---- axes ---- */
 
-static double nice_step(double span, unsigned n_ticks)
-{
-    const double raw = span / n_ticks, power = pow(10, floor(log10(raw)));
-    const double factor = raw / power;
-    return (factor <= 1 ? 1 : factor <= 2 ? 2 : factor <= 5 ? 5 : 10) * power;
-}
-
 struct chart_axis chart_axis_nice(double low, double high, unsigned n_ticks, double from_px,
                                   double to_px)
 {
@@ -44,7 +37,9 @@ struct chart_axis chart_axis_nice(double low, double high, unsigned n_ticks, dou
         high = low + margin;
         low -= margin;
     }
-    const double step = nice_step(high - low, n_ticks);
+    const double raw = (high - low) / n_ticks, power = pow(10, floor(log10(raw)));
+    const double factor = raw / power;
+    const double step = (factor <= 1 ? 1 : factor <= 2 ? 2 : factor <= 5 ? 5 : 10) * power;
     const double slack = step * 1e-9; /* of a value that is a tick but for rounding */
     return (struct chart_axis){
         .low = step * floor((low + slack) / step),
@@ -103,24 +98,12 @@ static void put_line(struct buf *out, double x1, double y1, double x2, double y2
                y1, x2, y2, classes);
 }
 
-/* The interval of a series' value, where it has both ends. */
-static void put_whisker(struct buf *out, double x1, double y1, double x2, double y2, size_t series)
-{
-    if (!isfinite(x1 + y1 + x2 + y2)) {
-        return;
-    }
-    _cleanup_(buf_done) struct buf classes = BUF_INIT;
-    buf_printf(&classes, "s%zu w", series);
-    put_line(out, x1, y1, x2, y2, buf_cstr(&classes));
-}
-
 static void put_title(struct buf *out, const char *text)
 {
     html_put(out, "<title>", text, "</title>");
 }
 
-/* At most MAX_LINE characters; a longer text ends with an ellipsis and has
- * the whole in a <title>. */
+/* At most MAX_LINE characters; of a longer text, which ends with an ellipsis, a <title> has all. */
 static void put_name(struct buf *out, double x, double y, const char *classes, const char *name)
 {
     if (text_width(name) <= MAX_LINE) {
@@ -366,19 +349,22 @@ static void put_series(struct buf *out, const struct line_plot *p, size_t i)
         put_path(out, p, s, true, "i", i);
     }
     put_path(out, p, s, false, "l", i);
+    _cleanup_(freep) char *whisker = xasprintf("s%zu w", i); /* the classes of an interval */
     vec_each (struct chart_mark, m, &s->marks) {
         const double x = chart_axis_px(&p->x, m->x) + dodge_px(p, i);
         if (!isfinite(m->value)) {
             put_failed(out, x, p->bottom_px - 7, m->text);
             continue;
         }
-        put_whisker(out, x, chart_axis_px(&p->y, m->low), x, chart_axis_px(&p->y, m->high), i);
+        if (isfinite(m->low + m->high)) {
+            put_line(out, x, chart_axis_px(&p->y, m->low), x, chart_axis_px(&p->y, m->high),
+                     whisker);
+        }
         put_mark(out, x, chart_axis_px(&p->y, m->value), i, m->text);
     }
 }
 
-/* The names of the series, in the margin where lines end, each at least a row away from the others.
- */
+/* The names of the series, in the margin where lines end, each a row away or more from others. */
 static void put_labels(struct buf *out, const struct line_plot *p)
 {
     struct {

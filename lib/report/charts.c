@@ -14,7 +14,7 @@
 
 /* ---- of any chart ---- */
 
-void chart_series_done(struct chart_series *s)
+static void chart_series_done(struct chart_series *s)
 {
     vec_each (struct chart_mark, m, &s->marks) {
         free(m->text);

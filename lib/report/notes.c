@@ -75,8 +75,7 @@ static void note_logs(struct notes *notes, const struct result *r)
     }
 }
 
-/* Returns the accelerator of all points that name one, or NULL if no point does or they differ.
- * Borrowed. */
+/* The accelerator of all points that name one; NULL: none does, or they differ. Borrowed. */
 static const char *accelerator_of(const struct result *r)
 {
     const char *name = NULL;
@@ -296,12 +295,6 @@ static void note_failures(struct notes *notes, const struct layout *l)
     }
 }
 
-/* Half of the interval, to its centre. */
-static double half_width_ratio(const struct estimate *e)
-{
-    return e->high / exp(e->logs.value) - 1;
-}
-
 /* The rows have the intervals and the trials. */
 static void note_wide(struct notes *notes, const struct result *r)
 {
@@ -313,7 +306,8 @@ static void note_wide(struct notes *notes, const struct result *r)
     }
     result_each_point (p, r) {
         const struct estimate *e = &p->throughput.estimate;
-        const bool is_wide = !e->has_interval || half_width_ratio(e) > asked * (1 + ROUNDING);
+        const double half_width = e->high / exp(e->logs.value) - 1; /* as a ratio to its centre */
+        const bool is_wide = !e->has_interval || half_width > asked * (1 + ROUNDING);
         n += is_wide && !point_result_is_given_up(p);
     }
     if (n > 0) {

@@ -99,8 +99,7 @@ static void put_summary(const struct pivot *p, struct buf *out)
     buf_puts(out, ").");
 }
 
-/* Why cells have no number although their points were measured; nothing where
- * CPUs are not asked for. */
+/* Why cells of measured points have no number; nothing where CPUs are not asked for. */
 static void put_unknown_cpus(const struct pivot *p, struct buf *out)
 {
     const bool is_cost = p->figure->is_cost && p->price.unit == PIVOT_CPU_HOUR;

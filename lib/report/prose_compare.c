@@ -230,8 +230,7 @@ static void say_machine_busy(struct notes *lines, const struct comparison *c)
         busy->p_adjusted <= COMPARE_NAMED_ALPHA ? ", less than that" : " and show no change");
 }
 
-/* What other programs took of the speed of the compared trials, on average. NaN: not known of all.
- */
+/* What other programs took of the compared trials' speed, on average. NaN: not known of all. */
 static double others_of(const struct comparison *c)
 {
     double sum = 0;

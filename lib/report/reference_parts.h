@@ -26,9 +26,8 @@ struct reference_pairs reference_join(const struct reference_beside *b,
 /* Returns true if the set counts GPUs or nodes where the run counts replicas. */
 bool reference_counts_other(const struct point *p, const char *name);
 
-/* The figure of a point that is the quantity of the table, in the table's
- * unit, and the efficiency of that figure. NaN if the run has none, or no exact factor leads to
- * that unit. */
+/* The figure of a point that is the quantity of the table, in the table's unit, and the efficiency
+ * of that figure. NaN if the run has none, or no exact factor leads to that unit. */
 double reference_own(const struct reference_table *t, const struct result *r,
                      const struct point_result *p);
 double reference_own_efficiency(const struct reference_table *t, const struct point_result *p);

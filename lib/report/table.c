@@ -330,8 +330,7 @@ static void put_csv_cell(struct buf *out, const char *text)
     buf_putc(out, '"');
 }
 
-/* A parameter's column is put as param_NAME, which it is called only where another one is called
- * NAME. */
+/* A parameter's column is put as param_NAME, and called that only where NAME is another's. */
 static const char *csv_title(const struct table *t, const char *title)
 {
     static const char prefix[] = "param_";
@@ -376,14 +375,10 @@ void table_format_markdown(const struct table *t, struct buf *out)
     }
     buf_puts(out, "\n");
     for (size_t i = 0; i < t->cells.len; i++) {
-        if (i % n == 0) {
-            buf_puts(out, "|");
-        }
+        buf_puts(out, i % n == 0 ? "|" : "");
         put_markdown_cell(out, text_of(t, &t->cells.items[i]));
-        if (i % n == n - 1) {
-            buf_puts(out, "\n");
-            buf_spill(out);
-        }
+        buf_puts(out, i % n == n - 1 ? "\n" : "");
+        buf_spill(out);
     }
 }
 

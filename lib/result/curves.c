@@ -43,8 +43,7 @@ static int by_size(const void *a, const void *b)
 }
 
 /* Does the number of trainers alone say which value it has? Zipped parameters, as a global batch
- * that is divided by the trainers, belong to a curve and not to its name. All swept points have
- * it. */
+ * that is divided by the trainers, belong to a curve and not to its name. All points have it. */
 static bool follows_size(const struct point_result *const *by_n, uint32_t n, const char *name)
 {
     for (uint32_t i = 1; i < n; i++) {
@@ -84,7 +83,8 @@ static char *key_of(const struct curves *c, const struct point *point)
 
 /* ---- what a curve says ---- */
 
-const struct point_result *curve_size(const struct curve *c, size_t i)
+/* The i-th size: the single one first. NULL: there is no such. */
+static const struct point_result *curve_size(const struct curve *c, size_t i)
 {
     if (c->single != NULL) {
         return i == 0 ? c->single : i - 1 < c->points.len ? c->points.items[i - 1] : NULL;

@@ -10,8 +10,6 @@
 void curves_collect(struct result *r);
 void curves_done(struct curves *curves);
 
-/* The i-th size: the single one first. NULL: there is no such. */
-const struct point_result *curve_size(const struct curve *c, size_t i);
 /* Samples of all who train in a step: by the definition, or as its logs say; NaN: not known. */
 double curve_batch(const struct point_result *p);
 /* "Strong": the sizes in the fit have one batch; "Weak": each who trains has as many samples at all

@@ -87,11 +87,8 @@ void machines_merge(struct machines *m, const struct machines *other)
 
 static bool texts_eq(const struct texts *x, const struct texts *y)
 {
-    bool same = x->list.len == y->list.len;
-    for (size_t i = 0; same && i < x->list.len; i++) {
-        same = str_eq(x->list.items[i], y->list.items[i]);
-    }
-    return same;
+    return x->list.len == y->list.len &&
+           vec_all(&x->list, it, str_eq(*it, y->list.items[it - x->list.items]));
 }
 
 bool machines_are_same(const struct machines *a, const struct machines *b, size_t key)

@@ -8,16 +8,14 @@
 
 #include "base/texts.h"
 
-/* The clock of the CPU, which may change by itself, is no key. compare has words of its own for the
- * transport. */
+/* The CPU's clock may change by itself and is no key; compare has its own words for transports. */
 #define MACHINE_KEYS_COMPARED 28
 enum {
     MACHINE_ACCELERATOR = 15,
     MACHINE_BATCH = 20,
     MACHINE_WORK = 25,
     MACHINE_PROGRAM = 26,
-    MACHINE_TRANSPORT =
-        MACHINE_KEYS_COMPARED, /* over what replicas exchanged, by their summaries */
+    MACHINE_TRANSPORT = MACHINE_KEYS_COMPARED, /* over what they exchanged, by their summaries */
     MACHINE_KEY_COUNT
 };
 struct machines {
@@ -32,8 +30,7 @@ char *machines_to_text(const struct machines *m);
 bool machines_add_text(struct machines *m, const char *text);
 void machines_merge(struct machines *m, const struct machines *other);
 bool machines_eq(const struct machines *a, const struct machines *b);
-/* The same values. A source or program that is unknown on both sides does not count as
- * the same. */
+/* The same values. A source or program that is unknown on both sides is not the same. */
 bool machines_are_same(const struct machines *a, const struct machines *b, size_t key);
 /* "x and y", "unknown". Owned. */
 char *machines_join(const struct machines *m, size_t key);

@@ -41,8 +41,7 @@ bool phase_is_own(enum phase phase);
 enum limit_kind { LIMIT_KINDS(ENUM_ID) };
 extern const char *const limit_kind_names[];
 
-/* What the rule needs to know, a step each; times are means over the trials, a server's and a late
- * trainer's, too. */
+/* What the rule needs to know, a step each; all times are means over the trials. */
 struct limit_facts {
     uint32_t n_trainers, n_servers;
     double step_s, exposed_s; /* of a trainer; step_s 0: not known */

@@ -98,12 +98,6 @@ struct replica_speed replica_speed(const struct replica_row *r)
 
 /* ---- gangs ---- */
 
-static int by_pace(const void *a, const void *b)
-{
-    const struct speed_member *x = a, *y = b;
-    return (x->log_ns > y->log_ns) - (x->log_ns < y->log_ns);
-}
-
 void speed_gang_init(struct speed_gang *gang, const struct trial_result *t, enum role role)
 {
     *gang =
@@ -114,10 +108,10 @@ void speed_gang_init(struct speed_gang *gang, const struct trial_result *t, enum
         const struct replica_speed speed = is_asked ? replica_speed(r) : (struct replica_speed){0};
         if (speed.kind != SPEED_NONE && (kind == SPEED_NONE || speed.kind == kind)) {
             kind = speed.kind;
-            gang->members[gang->n++] = (struct speed_member){r, log(speed.step_ns)};
+            gang->members[gang->n++] = (struct speed_member){log(speed.step_ns), r};
         }
     }
-    qsort(gang->members, gang->n, sizeof(*gang->members), by_pace);
+    qsort(gang->members, gang->n, sizeof(*gang->members), by_double); /* log_ns is first */
 }
 
 void speed_gang_done(struct speed_gang *gang)

@@ -46,8 +46,8 @@ struct replica_speed replica_speed(const struct replica_row *r);
 /* The replicas of one role in a trial whose paces can be compared, the slowest last. */
 struct speed_gang {
     struct speed_member {
-        const struct replica_row *replica; /* borrowed */
         double log_ns;                     /* ln of its pace */
+        const struct replica_row *replica; /* borrowed */
     } * members;                           /* owned */
     size_t n;
 };
@@ -59,16 +59,14 @@ struct replica_line {
     uint32_t point;
     enum role role;
     uint32_t index;
-    const char *node;  /* of its last trial that says one; borrowed; NULL: not said */
-    uint32_t n_nodes;  /* different ones over its trials */
-    uint32_t n_trials; /* succeeded, with its summary */
-    uint64_t n_steps;  /* over these */
-    double work_ns;    /* of a step; median over trials; NaN: not known */
-    double
-        exchange; /* share of its measured time in phases that are not its own; NaN: counts none */
-    double throttled; /* share of it in which a cgroup kept it from running */
-    double excess;    /* 0.12: 12% more time than the median of the others; median over trials; NaN:
-                          nothing to compare with */
+    const char *node;    /* of its last trial that says one; borrowed; NULL: not said */
+    uint32_t n_nodes;    /* different ones over its trials */
+    uint32_t n_trials;   /* succeeded, with its summary */
+    uint64_t n_steps;    /* over these */
+    double work_ns;      /* of a step; median over trials; NaN: not known */
+    double exchange;     /* share of its measured time in phases not its own; NaN: counts none */
+    double throttled;    /* share of it in which a cgroup kept it from running */
+    double excess;       /* 0.12: 12% over the others' median; median of trials; NaN: no others */
     uint32_t n_compared; /* trials in which it could be compared, */
     uint32_t n_slowest;  /* and in which it was the slowest of its role */
 };

@@ -367,11 +367,6 @@ struct result *result_build(const struct run_def *def, enum run_phase phase,
     return r;
 }
 
-static void warning_done(struct warning *w)
-{
-    free(w->message);
-}
-
 static void kept_done(struct point_kept *kept)
 {
     free(kept->doubt);
@@ -396,7 +391,10 @@ void result_forget_replicas(struct result *r)
     vec_done(&r->lines.list);
     vec_done_each(&r->hardware, hardware_done);
     curves_done(&r->curves); /* they say phases */
-    vec_done_each(&r->warnings, warning_done);
+    vec_each (struct warning, w, &r->warnings) {
+        free(w->message);
+    }
+    vec_done(&r->warnings);
     vec_done(&r->invalid); /* and these are rows */
     for (uint32_t i = 0; i < r->def->matrix.n_points; i++) {
         struct point_result *p = &r->points[i];

@@ -29,7 +29,6 @@ void point_close(struct point_result *p);
 /* Drops what is known of single replicas, and what follows from them: the rows are not borrowed any
  * more, and result_end must not be called. For callers that compare many runs. */
 void result_forget_replicas(struct result *r);
-/* Drops the trials, too: what is left are the figures of points, which tables of comparisons
- * show. */
+/* Drops the trials, too: the figures of points are left, which tables of comparisons show. */
 void result_forget_trials(struct result *r);
 void result_free(struct result *r); /* NULL is fine */

@@ -31,6 +31,5 @@ struct figures_reader {
 /* Figures of an attempt that decides nothing are passed over, and of one that the result does not
  * have. -EBADMSG: they are damaged; -ENOENT: one that decides a trial had none. */
 int figures_read(void *reader, const struct attempt_id *id, const struct trial_figures *f);
-/* Completes all points if r is 0 or more, and frees what the reader has. Returns r, or -ENOENT as
- * above. */
+/* Completes all points if r is 0 or more; frees what the reader has. Returns r, or that -ENOENT. */
 int figures_end(struct figures_reader *reader, int r);

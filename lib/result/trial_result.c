@@ -46,8 +46,7 @@ struct figure replica_throughput(const struct replica_row *r)
     return f;
 }
 
-/* What those that lead say of the trial: its steps; and how good the model was, and when, of the
- * first. */
+/* What those that lead say: the trial's steps; of the first, how good the model was, and when. */
 static void take_leading(struct trial_result *t, const struct trial_terms *terms)
 {
     trial_each_replica (r, t) {
@@ -185,8 +184,7 @@ static void sum_trainers(struct trial_result *t, const struct trial_terms *terms
 }
 
 /* What a launcher says of a log without a figure (run/log_reader.h), or of a program that failed,
- * has several lines; the first one is in the error already, if that was known before the log was
- * read. */
+ * has several lines; the first is in the error, if that was known before the log was read. */
 static void take_details(struct trial_result *t)
 {
     trial_each_replica (r, t) {
@@ -242,8 +240,7 @@ void trial_take_outcome(struct trial_result *t, enum run_phase run_phase)
         break;
     }
     if (t->row->error != NULL) {
-        struct buf clean =
-            BUF_INIT; /* a cause quotes the output of processes; JSON must be UTF-8 */
+        struct buf clean = BUF_INIT; /* a cause quotes processes; JSON must be UTF-8 */
         buf_put_utf8(&clean, t->row->error, ERROR_MAX_BYTES);
         t->error = buf_take(&clean);
     }

@@ -7,8 +7,7 @@
 #include "store/store.h"
 
 /* Phase, reason, message and counts of a status as the API writes it in all its documents; times
- * and the current trial stay zero, each document has its own form of them. -EPROTO names the
- * field. */
+ * and the current trial stay zero: each document has its own form. -EPROTO names the field. */
 int run_status_counts_from_json(const json_t *status, struct run_status *ret, struct err *err);
 
 /* The items of a list of runs: `benchctl get runs -o json` and /api/v1/runs print the same keys. */

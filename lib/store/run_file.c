@@ -309,11 +309,10 @@ static int check_tables(struct sqlite_store *s, struct err *err)
     }
     r = r < 0 ? r : open_database(NULL, true, &ours, err);
     r = r < 0 ? r : compare_objects(s, sqlite_store_of(ours), err);
-    r = r < 0 ? r
-              : check_no_row(s,
-                             "SELECT * FROM pragma_integrity_check "
-                             "WHERE integrity_check <> 'ok'",
-                             "it is damaged", err);
+    r = r < 0
+            ? r
+            : check_no_row(s, "SELECT * FROM pragma_integrity_check WHERE integrity_check <> 'ok'",
+                           "it is damaged", err);
     r = r < 0 ? r
               : check_no_row(s, "PRAGMA foreign_key_check", "rows of nothing, in its table", err);
     r = r < 0 ? r : sql_get_int(s, &n_heads, err, "SELECT count(*) FROM file", "");
@@ -503,8 +502,7 @@ int run_file_check(struct store *file, const struct run_row *row, const struct r
 }
 
 /* What main.`t` has from what was read is what src.`t` has: ids by what they are of, numbers with
- * decimals but for the last digits, as machines compute logarithms differently, and logs however
- * compressed. */
+ * decimals but for the last digits (logarithms differ by machine), and logs however compressed. */
 static int check_table(struct sqlite_store *s, const struct table *t, struct err *err)
 {
     _cleanup_(sql_finalizep) sqlite3_stmt *q = NULL;

@@ -11,11 +11,8 @@ static int insert_attempt(struct sqlite_store *s, const char *uid, const struct 
 {
     int64_t n = 0;
     int r = sql_count_runs(s, uid, &n, err);
-    if (r < 0) {
-        return r;
-    }
-    if (n == 0) {
-        return sql_no_run(s, uid, err);
+    if (r < 0 || n == 0) {
+        return r < 0 ? r : sql_no_run(s, uid, err);
     }
     return sql_run(s, err,
                    "INSERT INTO attempt (run_uid, point, trial, attempt, outcome, started_unix_ms, "

@@ -1,5 +1,4 @@
-/* Files that commands of a run named, in the SQLite store (docs/export.md). They may come from
- * elsewhere. */
+/* Files that commands of a run named (docs/export.md), which may come from elsewhere. */
 #include "store/sqlite_store.h"
 
 #include <errno.h>
@@ -20,8 +19,7 @@ int files_put(struct store *base, const char *uid, const struct program_file *fi
     return sql_change_run(
         s, uid, err,
         "INSERT INTO program_file SELECT ?1, ?2, lower(hex(?3)), ?4, ?5 WHERE length(?5) + "
-        "(SELECT total(length(content)) FROM program_file WHERE run_uid = ?1) "
-        "<= ?6",
+        "(SELECT total(length(content)) FROM program_file WHERE run_uid = ?1) <= ?6",
         "ssbibi", uid, file->name, (const void *)sha, sizeof(sha), (int64_t)file->is_executable,
         (const void *)buf_cstr(content), content->len, (int64_t)PROGRAM_FILES_MAX_BYTES);
 }

@@ -323,8 +323,7 @@ int logs_get(struct store *base, const char *uid, const struct replica_id *id, c
     r = r <= 0 ? r : read_row(s, q, id->index, ret, ret_len, err);
     if (r == 0) {
         return err_set(err, ENOENT,
-                       "store '%s': there is no log of %s/%u of point %u, trial %u, "
-                       "attempt %u",
+                       "store '%s': there is no log of %s/%u of point %u, trial %u, attempt %u",
                        s->path, role_to_string(id->role), id->index, id->attempt.point,
                        id->attempt.trial, id->attempt.number);
     }

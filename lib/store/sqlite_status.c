@@ -1,5 +1,4 @@
-/* What people see of a run: the columns of its status, and its events in the order in which they
- * were added. */
+/* What people see of a run: the columns of its status, and its events as they were added. */
 #include "store/sqlite_store.h"
 
 #include <stdio.h>

@@ -129,9 +129,8 @@ struct store_ops {
     int (*list_finished)(struct store *s, int64_t from_unix_ms, size_t limit,
                          struct finished_runs *ret, struct err *err);
 
-    /* The runs of a namespace's objects that are not over: they have not ended for good,
-     * are not judged, or ended at `from_unix_ms` or later. Appends their uids; on error,
-     * maybe some. */
+    /* The runs of a namespace's objects that are not over: they have not ended for good, are not
+     * judged, or ended at `from_unix_ms` or later. Appends their uids; on error, maybe some. */
     int (*list_open)(struct store *s, const char *ns, int64_t from_unix_ms, struct texts *ret,
                      struct err *err);
 
@@ -142,8 +141,7 @@ struct store_ops {
     void (*free_packed)(struct packed_logs *p);
     /* One transaction: the row, its replicas, what they say, and their logs; a simulated one makes
      * the run so. `terms` are those of its point. `packed` is of these logs; NULL: it packs them
-     * itself. Idempotent: the same (run, point, trial, attempt) again is 0 and changes
-     * nothing. */
+     * itself. Idempotent: the same (run, point, trial, attempt) again is 0 and changes nothing. */
     int (*save_attempt)(struct store *s, const char *uid, const struct attempt_row *row,
                         const struct trial_terms *terms, const struct replica_log *logs,
                         size_t n_logs, const struct packed_logs *packed, struct err *err);
