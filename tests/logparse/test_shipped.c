@@ -346,11 +346,11 @@ static const struct log_row logs[] = {
      ROLE_TRAINER, BATCH / .013, .0969, 60 * BATCH, "last of 3 step lines"},
     {"OSU's bandwidth", "osu-bandwidth", OSU, ROLE_TRAINER, 3.0017, NONE, 0, "last of 2 step lines"},
     {"OSU's latency", "osu-latency", OSU, ROLE_TRAINER, 1048576 / 907.53e3, NONE, 0, "last of 2 step lines"},
-    {"IMB, a table with its rate and one without size", "imb",
+    {"IMB, a table whose rate may be of 2^20 bytes, and one without size", "imb",
      "       #bytes #repetitions      t[usec]   Mbytes/sec\n            0           30         0.18         0.00\n      1048576           30       106.43      9851.96\n"
      "#---------------------------------------------------\n# Benchmarking Barrier \n#---------------------------------------------------\n"
      " #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]\n           30       134.94       134.94       134.94\n# All processes entering MPI_Finalize\n",
-     ROLE_TRAINER, 9.85196, NONE, 0, "last of 1 step line"},
+     ROLE_TRAINER, 1048576 / 106.43e3, NONE, 0, "last of 1 step line"},
     {"nccl-tests", "nccl-tests",
      "# nThread 1 nGpus 8 minBytes 8 maxBytes 134217728 step: 2(factor) warmup iters: 5 iters: 20 agg iters: 1 validate: 1 graph: 0\n"
      "#       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw #wrong\n"
