@@ -213,13 +213,8 @@ static void put_commands(const struct loaded_run *run, struct buf *out)
     }
 }
 
-/* No file that is there is replaced. */
 static int write_file(const struct program_file *file, char *path)
 {
-    struct stat st;
-    if (lstat(path, &st) == 0) {
-        return -EEXIST;
-    }
     for (char *slash = strchr(path + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
         const int r = mkdir(path, 0777) < 0 && errno != EEXIST ? -errno : 0;
@@ -232,15 +227,22 @@ static int write_file(const struct program_file *file, char *path)
     return r < 0 || !file->is_executable || chmod(path, 0755) == 0 ? r : -errno;
 }
 
+/* All or none: where one is there already, nothing is written. */
 static enum exit_code write_files(const struct carried *c)
 {
-    int r = 0;
-    for (const struct program_file *f = c->files; f < c->files + c->n && r >= 0; f++) {
-        _cleanup_(freep) char *path = path_in(c, f->name);
-        if ((r = write_file(f, path)) < 0) {
-            return cli_error(r == -EEXIST ? EXIT_USAGE : EXIT_LOCAL_RESOURCE,
-                             "choose a folder that does not have them", "cannot write %s: %s", path,
-                             strerror(-r));
+    struct stat st;
+    for (size_t i = 0; i < c->n; i++) {
+        _cleanup_(freep) char *path = path_in(c, c->files[i].name);
+        if (lstat(path, &st) == 0) {
+            return cli_error(EXIT_USAGE, "choose a folder that does not have it",
+                             "file %s exists, and none is replaced", path);
+        }
+    }
+    for (size_t i = 0; i < c->n; i++) {
+        _cleanup_(freep) char *path = path_in(c, c->files[i].name);
+        const int r = write_file(&c->files[i], path);
+        if (r < 0) {
+            return cli_error(EXIT_LOCAL_RESOURCE, NULL, "cannot write %s: %s", path, strerror(-r));
         }
     }
     return EXIT_OK;
@@ -409,7 +411,7 @@ const struct verb verb_reproduce = {
                "compare.\n"
                "\n"
                "--files DIR writes the files that the archive has into DIR, replaces none, and\n"
-               "starts the commands there. They are programs of whoever made the archive.\n"
+               "starts the commands there. Read them first: they are somebody else's programs.\n"
                "\n"
                "Exit codes: those of run and compare; 3 no such file, 16 the archive is damaged,\n"
                "or not what it says: then nothing runs.",

@@ -85,7 +85,9 @@ class Carried(cli.CliCase):
         self.assertEqual((SCRIPT, 0o755), ((into / "train.py").read_text(encoding="utf-8"), (into / "go.sh").stat().st_mode & 0o755))
         self.assertTrue((self.folder / "b/t.db").exists())  # not in the folder of the files
         (into / "conf/data.txt").write_text("2\n", encoding="utf-8")
-        self.assertIn(": File exists", self.again("--files", "new", code=2))
+        (into / "go.sh").unlink()
+        self.assertIn("conf/data.txt exists, and none is replaced", self.again("--files", "new", code=2))
+        self.assertFalse((into / "go.sh").exists())  # it is before data.txt, and all or none is written
         self.assertEqual("2\n", (into / "conf/data.txt").read_text(encoding="utf-8"))
 
     def test_the_definition_says_which(self):
