@@ -143,8 +143,7 @@ static void format_totals(const struct run_def *def, const struct demand *demand
     for (uint32_t i = 1; i < def->matrix.n_points; i++) {
         const struct demand *d = &demands[i];
         const uint32_t own = def->matrix.points[i].devices;
-        if (d->n_replicas > most->n_replicas ||
-            (d->n_replicas == most->n_replicas && own > devices)) {
+        if (own > devices || (own == devices && d->n_replicas > most->n_replicas)) {
             most = d;
             devices = own;
         }
