@@ -14,5 +14,6 @@ enum exit_code local_run(struct backend *b, char **ret_name);
 enum exit_code local_run_put(struct store *s, const struct run_def *def, char **ret_name);
 
 enum try_use { TRY_SHOW, TRY_WRITE, TRY_FOR_RUN /* writes into a file that a run will use */ };
-/* `benchctl try`: the whole verb. */
-enum exit_code local_try(const struct cli *cli, enum try_use use);
+/* `benchctl try`: the whole verb. *ret_ns: how long its trials took, unless it was interrupted; one
+ * that was ended early counts as the time-out. */
+enum exit_code local_try(const struct cli *cli, enum try_use use, int64_t *ret_ns);

@@ -37,6 +37,7 @@ struct local_try {
     struct definition_file file;
     struct run_def *def;
     bool has_cut;          /* a program was ended that went on after its steps */
+    int64_t took_ns;       /* by all trials; one that was ended counts as the time-out */
     char *worker, *folder; /* the folder is that of the store */
     struct store *store;
 };
@@ -169,7 +170,8 @@ static int take_result(struct trial *t, const struct loaded_run *run, struct err
 /* No other process knows the store, so the run in it is not claimed. */
 static enum exit_code run_trial(const struct lesson *l, struct trial *t)
 {
-    const struct local_try *try = l->try;
+    struct local_try *try = l->try;
+    const int64_t begin_ns = clock_monotonic_ns();
     struct run_def *def = make_def(l, t->point);
     if (def == NULL) {
         return EXIT_USAGE;
@@ -198,6 +200,8 @@ static enum exit_code run_trial(const struct lesson *l, struct trial *t)
     if (code == EXIT_OK) {
         try_read(&t->seen);
         t->seen.is_whole = t->end == DRIVE_FINISHED;
+        try->took_ns +=
+            t->seen.is_whole ? clock_monotonic_ns() - begin_ns : 1000000 * try->timeout_ms;
     }
     return code == EXIT_OK && t->seen.is_whole && take_result(t, &ended, &err) < 0
                ? show_unread(&ended, &err)
@@ -436,7 +440,7 @@ static enum exit_code open_try(struct local_try *try)
     return code == EXIT_OK ? make_store(try) : code;
 }
 
-enum exit_code local_try(const struct cli *cli, enum try_use use)
+enum exit_code local_try(const struct cli *cli, enum try_use use, int64_t *ret_ns)
 {
     _cleanup_(done) struct local_try try = {
         .cli = cli, .writes = use != TRY_SHOW, .has_reader = use != TRY_FOR_RUN};
@@ -457,5 +461,6 @@ enum exit_code local_try(const struct cli *cli, enum try_use use)
         cli_note(cli, "this estimate includes warm-up steps; `benchctl run` skips "
                       "measure.warmupSteps and the rule's `skip`");
     }
+    *ret_ns = try.took_ns;
     return worst;
 }

@@ -313,7 +313,9 @@ static enum exit_code run_gate(struct cli *cli)
 
 static const struct arg_opt gate_opts[] = {
     {"ab", 0, NULL, "Run two commands here, interleaved in one run, and compare these"},
-    {"repeats", 0, "N", "With --ab: trials of each command; default: 5"},
+    {"repeats", 0, "N",
+     "With --ab: trials of each command; default: 5 to 100, as a minute has room for",
+     "definition.repeats.min"},
     {"warmup", 0, "N", "With --ab: steps per trial before the measured ones; default: 2"},
     {"name", 0, "TEXT", "With --ab: name of the benchmark; default: ab"},
     {"timeout", 0, "DURATION", "With --ab: longest wait for the figures of a command; default: 5m"},

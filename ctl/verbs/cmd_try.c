@@ -20,8 +20,10 @@ static enum exit_code run(struct cli *cli)
         code = cli_error(EXIT_USAGE, "write the definition into a file, and name that",
                          "--write needs a file");
     }
-    return code == EXIT_OK ? local_try(cli, args_has(&cli->args, "write") ? TRY_WRITE : TRY_SHOW)
-                           : code;
+    int64_t took_ns;
+    return code == EXIT_OK
+               ? local_try(cli, args_has(&cli->args, "write") ? TRY_WRITE : TRY_SHOW, &took_ns)
+               : code;
 }
 
 static const struct arg_opt opts[] = {

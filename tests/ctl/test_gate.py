@@ -202,6 +202,14 @@ class Gate(cli.CliCase):
         silent = self.gate("--ab", "sleep 60", good, "--timeout", "1s", code=8)
         self.assertEqual(silent.stdout, "")
 
+    def test_how_often_two_commands_run(self):
+        """As often as a minute has room for. Each candidate fails at its second start, which ends the run."""
+        for seconds, least, most in (("0", 6, 100), ("3", 5, 10)):
+            good = f"sleep {seconds}; for i in $(seq 24); do echo step $i: 10$((i % 3)) samples/s; done"
+            self.gate("--ab", good, f"mkdir {self.folder}/{seconds} && {{ {good}; }}", code=1)
+            done = json.loads(self.ctl("results", "latest", "-o", "json", "--store", self.store).stdout)
+            self.assertIn(done["measure"]["repeats"], range(least, most + 1))
+
     def test_wrong_options(self):
         a = self.measure(repeats=1)
         for args, text in (((a, "--axis", "pservers", "--base", a), "--base cannot be used with --axis"),
