@@ -99,17 +99,6 @@ void schema_put_type(const struct schema_field *field, struct buf *out)
     buf_puts(out, type == NULL ? "any" : type);
 }
 
-static void put_scalar(const struct node *n, struct buf *out)
-{
-    if (n->kind == NODE_STRING) {
-        buf_puts(out, n->s);
-    } else if (n->kind == NODE_INT) {
-        buf_printf(out, "%lld", (long long)n->i);
-    } else if (n->kind == NODE_FLOAT) {
-        buf_printf(out, "%g", n->f);
-    }
-}
-
 void schema_put_bounds(const struct schema_field *field, struct buf *out)
 {
     const struct node *n = innermost(field->node);
@@ -117,14 +106,14 @@ void schema_put_bounds(const struct schema_field *field, struct buf *out)
                       *high = tree_get(n, "maximum");
     for (size_t i = 0; words != NULL && i < words->n_children; i++) {
         buf_puts(out, i == 0 ? "one of " : ", ");
-        put_scalar(words->children[i], out);
+        tree_put_scalar(words->children[i], out);
     }
     if (low != NULL) {
-        put_scalar(low, out);
+        tree_put_scalar(low, out);
         buf_puts(out, high != NULL ? " to " : " or more");
     }
     if (low != NULL && high != NULL) {
-        put_scalar(high, out);
+        tree_put_scalar(high, out);
     }
 }
 
@@ -136,7 +125,7 @@ void schema_put_description(const struct schema_field *field, struct buf *out)
     buf_puts(out, own == NULL ? "" : own);
     if (own != NULL && value != NULL && strstr(own, "efault") == NULL) {
         buf_puts(out, " Default ");
-        put_scalar(value, out);
+        tree_put_scalar(value, out);
         buf_putc(out, '.');
     }
 }
