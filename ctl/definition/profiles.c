@@ -161,7 +161,7 @@ static const char *missing_file(const struct profile *profile)
     }
     const size_t len = strlen(profile->folder);
     for (int role = 0; role < ROLE_COUNT; role++) {
-        vec_each (char *const, word, &profile->commands[role].words) {
+        vec_each (char *const, word, &profile->commands[role].list) {
             if (strncmp(*word, profile->folder, len) == 0 && (*word)[len] == '/' &&
                 access(*word, F_OK) < 0) {
                 return *word;
@@ -207,9 +207,9 @@ static enum exit_code check_programs(const struct system *system, const struct p
                             profile->requirements, profile->interpreter);
     }
     for (int role = 0; role < ROLE_COUNT && profile->interpreter == NULL; role++) {
-        const struct command *command = &profile->commands[role];
-        if (code == EXIT_OK && command->words.len > 0) {
-            code = check_found(system, profile, command->words.items[0], profile->install);
+        const struct texts *command = &profile->commands[role];
+        if (code == EXIT_OK && command->list.len > 0) {
+            code = check_found(system, profile, command->list.items[0], profile->install);
         }
     }
     return code;
