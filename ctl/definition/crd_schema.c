@@ -39,14 +39,11 @@ bool schema_child(const struct schema_field *field, size_t i, struct schema_fiel
 
 static bool find_child(const struct schema_field *field, const char *name, struct schema_field *ret)
 {
-    struct schema_field child;
-    for (size_t i = 0; schema_child(field, i, &child); i++) {
-        if (str_eq(child.name, name)) {
-            *ret = child;
-            return true;
-        }
+    bool is_found = false;
+    for (size_t i = 0; !is_found && schema_child(field, i, ret); i++) {
+        is_found = str_eq(ret->name, name);
     }
-    return false;
+    return is_found;
 }
 
 int schema_find(const struct node *kinds, const char *path, struct schema_field *ret,

@@ -58,7 +58,6 @@ int profiles_set_commands(const struct profiles *profiles, struct spec *spec, st
 
 /* --- profile_merge.c --- */
 
-struct node; /* doc/tree.h */
 /* What a definition takes over from the profiles of its systems, so that it is whole without them:
  * in a cluster, and when it is resumed. A system without a rendezvous gets that of its profile. A
  * role with an entrypoint gets it as its command, and what the system runs (command and args) as
