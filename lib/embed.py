@@ -15,16 +15,19 @@ def quoted(text):
     return "\n".join(lines)
 
 
-def row(path):
-    name = path.parent.name if path.name == "profile.yaml" else path.stem
-    return name, f'    {{"{name}",\n{quoted(path.read_text(encoding="utf-8"))}}},\n'
+def name_of(path):
+    return path.parent.name if path.name == "profile.yaml" else path.stem
 
 
 def main():
     out, array, *files = sys.argv[1:]
-    rows = "".join(text for _, text in sorted(map(row, map(pathlib.Path, files))))
+    paths = sorted(map(pathlib.Path, files), key=name_of)
+    # Seldom read, so they lie together: next to words that are read all the time, they would be in memory, too.
+    texts = "".join(f'static const char text_{i}[] __attribute__((section(".embedded"))) =\n'
+                    f'{quoted(path.read_text(encoding="utf-8"))};\n' for i, path in enumerate(paths))
+    rows = "".join(f'    {{"{name_of(path)}", text_{i}}},\n' for i, path in enumerate(paths))
     pathlib.Path(out).write_text(
-        f'/* Made by embed.py. */\n#include "doc/embedded.h"\n\n'
+        f'/* Made by embed.py. */\n#include "doc/embedded.h"\n\n{texts}'
         f"extern const struct embedded {array}[];\nconst struct embedded {array}[] = {{\n{rows}}};\n"
         f"extern const size_t {array}_count;\nconst size_t {array}_count = {len(files)};\n", encoding="utf-8")
 

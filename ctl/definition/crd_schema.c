@@ -39,14 +39,11 @@ bool schema_child(const struct schema_field *field, size_t i, struct schema_fiel
 
 static bool find_child(const struct schema_field *field, const char *name, struct schema_field *ret)
 {
-    struct schema_field child;
-    for (size_t i = 0; schema_child(field, i, &child); i++) {
-        if (str_eq(child.name, name)) {
-            *ret = child;
-            return true;
-        }
+    bool is_found = false;
+    for (size_t i = 0; !is_found && schema_child(field, i, ret); i++) {
+        is_found = str_eq(ret->name, name);
     }
-    return false;
+    return is_found;
 }
 
 int schema_find(const struct node *kinds, const char *path, struct schema_field *ret,
@@ -99,17 +96,6 @@ void schema_put_type(const struct schema_field *field, struct buf *out)
     buf_puts(out, type == NULL ? "any" : type);
 }
 
-static void put_scalar(const struct node *n, struct buf *out)
-{
-    if (n->kind == NODE_STRING) {
-        buf_puts(out, n->s);
-    } else if (n->kind == NODE_INT) {
-        buf_printf(out, "%lld", (long long)n->i);
-    } else if (n->kind == NODE_FLOAT) {
-        buf_printf(out, "%g", n->f);
-    }
-}
-
 void schema_put_bounds(const struct schema_field *field, struct buf *out)
 {
     const struct node *n = innermost(field->node);
@@ -117,14 +103,14 @@ void schema_put_bounds(const struct schema_field *field, struct buf *out)
                       *high = tree_get(n, "maximum");
     for (size_t i = 0; words != NULL && i < words->n_children; i++) {
         buf_puts(out, i == 0 ? "one of " : ", ");
-        put_scalar(words->children[i], out);
+        tree_put_scalar(words->children[i], out);
     }
     if (low != NULL) {
-        put_scalar(low, out);
+        tree_put_scalar(low, out);
         buf_puts(out, high != NULL ? " to " : " or more");
     }
     if (low != NULL && high != NULL) {
-        put_scalar(high, out);
+        tree_put_scalar(high, out);
     }
 }
 
@@ -136,7 +122,7 @@ void schema_put_description(const struct schema_field *field, struct buf *out)
     buf_puts(out, own == NULL ? "" : own);
     if (own != NULL && value != NULL && strstr(own, "efault") == NULL) {
         buf_puts(out, " Default ");
-        put_scalar(value, out);
+        tree_put_scalar(value, out);
         buf_putc(out, '.');
     }
 }

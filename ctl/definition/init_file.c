@@ -171,18 +171,18 @@ static struct shape shape_of(const char *profile)
 
 void init_put_scalar(struct buf *out, const char *text)
 {
-    static const char *const keywords[] = {"y",    "n",     "yes",  "no",  "on", "off",
-                                           "true", "false", "null", "nan", "inf"};
-    bool is_plain = ascii_is_letter(text[0]) || text[0] == '/' || text[0] == '.';
+    struct node meant = {0};
+    const char *why, *fix;
+    bool is_plain = (ascii_is_letter(text[0]) || text[0] == '/' || text[0] == '.') &&
+                    tree_resolve_plain(text, &meant, &why, &fix) == 0 && meant.kind == NODE_STRING;
     bool has_letter = false;
     for (const char *c = text; *c != '\0'; c++) {
         is_plain = is_plain && (ascii_is_alnum(*c) || strchr("_./=@%+-", *c) != NULL ||
                                 (*c == ':' && c[1] != '\0' && c[1] != ' '));
         has_letter = has_letter || ascii_is_letter(*c);
     }
-    for (size_t i = 0; i < COUNT_OF(keywords); i++) {
-        is_plain =
-            is_plain && !str_eq_nocase(text, keywords[i]) && !str_eq_nocase(text + 1, keywords[i]);
+    if (meant.kind == NODE_STRING) {
+        free(meant.s);
     }
     if (is_plain && has_letter) {
         buf_puts(out, text);

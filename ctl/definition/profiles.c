@@ -1,7 +1,6 @@
 /* See profiles.h. Edge file: reads folders, files and the environment. */
 #include "ctl/definition/profiles.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -81,14 +80,10 @@ static enum exit_code add_folder(struct profiles *profiles, const char *path)
     _cleanup_(freep) char *file_path = xasprintf("%s/profile.yaml", folder);
     _cleanup_(definition_file_done) struct definition_file file = {0};
     struct err err;
-    enum exit_code code = EXIT_OK;
-    int r = access(file_path, F_OK) == 0 ? definition_read(file_path, &file, &err) : -ENOENT;
-    if (r >= 0) {
-        code = add(profiles, folder, &file);
-    } else if (r != -ENOENT) {
-        code = cli_error(EXIT_LOCAL_RESOURCE, NULL, "%s", err.msg);
-    }
-    return code;
+    return access(file_path, F_OK) < 0 ? EXIT_OK
+           : definition_read(file_path, &file, &err) < 0
+               ? cli_error(EXIT_LOCAL_RESOURCE, NULL, "%s", err.msg)
+               : add(profiles, folder, &file);
 }
 
 static int by_name(const void *a, const void *b)
@@ -161,7 +156,7 @@ static const char *missing_file(const struct profile *profile)
     }
     const size_t len = strlen(profile->folder);
     for (int role = 0; role < ROLE_COUNT; role++) {
-        vec_each (char *const, word, &profile->commands[role].words) {
+        vec_each (char *const, word, &profile->commands[role].list) {
             if (strncmp(*word, profile->folder, len) == 0 && (*word)[len] == '/' &&
                 access(*word, F_OK) < 0) {
                 return *word;
@@ -207,9 +202,9 @@ static enum exit_code check_programs(const struct system *system, const struct p
                             profile->requirements, profile->interpreter);
     }
     for (int role = 0; role < ROLE_COUNT && profile->interpreter == NULL; role++) {
-        const struct command *command = &profile->commands[role];
-        if (code == EXIT_OK && command->words.len > 0) {
-            code = check_found(system, profile, command->words.items[0], profile->install);
+        const struct texts *command = &profile->commands[role];
+        if (code == EXIT_OK && command->list.len > 0) {
+            code = check_found(system, profile, command->list.items[0], profile->install);
         }
     }
     return code;

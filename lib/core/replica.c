@@ -83,11 +83,14 @@ int role_from_string(const char *s)
     return str_index(s, role_names, ROLE_COUNT);
 }
 
+enum role role_training(const uint32_t sizes[static ROLE_COUNT])
+{
+    return sizes[ROLE_WORKER] > 0 ? ROLE_WORKER : ROLE_TRAINER;
+}
+
 enum role role_leading(const uint32_t sizes[static ROLE_COUNT])
 {
-    return sizes[ROLE_LAUNCHER] > 0 ? ROLE_LAUNCHER
-           : sizes[ROLE_WORKER] > 0 ? ROLE_WORKER
-                                    : ROLE_TRAINER;
+    return sizes[ROLE_LAUNCHER] > 0 ? ROLE_LAUNCHER : role_training(sizes);
 }
 
 bool role_leads(enum role role, const uint32_t sizes[static ROLE_COUNT])

@@ -25,6 +25,8 @@ int role_from_string(const char *s);        /* enum role, or -EINVAL */
 /* The role that has the attempt's figures in a gang of these sizes: a launcher, else workers, else
  * trainers. */
 enum role role_leading(const uint32_t sizes[static ROLE_COUNT]);
+/* The role that trains in it: workers, where it has some, else trainers. */
+enum role role_training(const uint32_t sizes[static ROLE_COUNT]);
 /* Does a role of a gang of these sizes end the attempt and have its figures? */
 bool role_leads(enum role role, const uint32_t sizes[static ROLE_COUNT]);
 

@@ -14,13 +14,10 @@
 
 static void put_value(struct buf *out, const struct node *node)
 {
-    if (node->kind == NODE_INT) {
-        buf_printf(out, "%" PRId64, node->i);
-    } else if (node->kind == NODE_FLOAT) {
-        buf_printf(out, "\"%.15g\"", node->f);
-    } else {
-        buf_printf(out, "%.*s", VALUE_SHOWN, node->kind == NODE_STRING ? node->s : "...");
-    }
+    _cleanup_(buf_done) struct buf text = BUF_INIT;
+    tree_put_scalar(node, &text);
+    const bool is_single = text.len > 0 || node->kind == NODE_STRING;
+    buf_printf(out, "%.*s", VALUE_SHOWN, is_single ? buf_cstr(&text) : "...");
 }
 
 /* "1-4", and short enough to be written out. */
@@ -66,19 +63,14 @@ static void put_items(struct buf *out, const struct node *node)
 /* "4h" as seconds; 0: it is not a duration. */
 static int64_t parse_duration_s(const char *text)
 {
-    static const struct {
-        char unit;
-        int64_t seconds;
-    } units[] = {{'s', 1}, {'m', 60}, {'h', 3600}, {'d', 86400}};
-    const size_t len = strlen(text);
-    for (size_t i = 0; len > 1 && i < COUNT_OF(units); i++) {
-        _cleanup_(freep) char *digits = xstrndup(text, len - 1);
-        int64_t n;
-        if (text[len - 1] == units[i].unit && parse_i64(digits, &n) == 0 && n > 0 && n < 1000000) {
-            return n * units[i].seconds;
-        }
+    _cleanup_(freep) char *digits = xstrndup(text, strcspn(text, "s"));
+    int64_t n = 0;
+    if (str_eq(text + strlen(digits), "s")) {
+        (void)parse_i64_in(digits, 1, 999999, &n); /* 0 if it is no number */
+    } else if (parse_age_ms(text, &n) == 0) {
+        n /= 1000;
     }
-    return 0;
+    return n;
 }
 
 /* Owned; NULL: the line is for values of another kind. */

@@ -69,18 +69,21 @@ static json_t *find_item(const json_t *at, const char *step)
     return NULL;
 }
 
+/* NULL without one. */
+static json_t *child_of(const json_t *at, const char *step)
+{
+    uint64_t index;
+    return !json_is_array(at)             ? json_object_get(at, step)
+           : parse_u64(step, &index) == 0 ? json_array_get(at, index)
+                                          : find_item(at, step);
+}
+
 /* The child by that step; a missing one, or null, becomes a map, or a list if it shall get an item.
  * NULL if it cannot exist (*err). */
 static json_t *enter_step(json_t *at, const char *step, bool gets_item, struct err *err)
 {
-    json_t *child = json_is_array(at) ? find_item(at, step) : NULL;
+    json_t *child = child_of(at, step);
     const char *value = strchr(step, '=');
-    uint64_t index;
-    if (json_is_object(at)) {
-        child = json_object_get(at, step);
-    } else if (json_is_array(at) && parse_u64(step, &index) == 0) {
-        child = json_array_get(at, index);
-    }
     if (child != NULL && !json_is_null(child)) {
         return child;
     }
@@ -148,10 +151,7 @@ const json_t *json_pointer_get(const json_t *root, const char *pointer)
     for (const char *rest = pointer; at != NULL && *rest == '/';) {
         const size_t len = strcspn(rest + 1, "/");
         _cleanup_(freep) char *step = step_dup(rest + 1, len);
-        uint64_t index;
-        at = !json_is_array(at)             ? json_object_get(at, step)
-             : parse_u64(step, &index) == 0 ? json_array_get(at, index)
-                                            : find_item(at, step);
+        at = child_of(at, step);
         rest += 1 + len;
     }
     return at;

@@ -19,11 +19,6 @@ static int64_t bound(const struct node *schema, const char *key, int64_t fallbac
     return node == NULL ? fallback : node->i;
 }
 
-static double number(const struct node *node)
-{
-    return node == NULL ? 0 : node->kind == NODE_INT ? (double)node->i : node->f;
-}
-
 static bool is_set(const struct node *schema, const char *key)
 {
     const struct node *node = tree_get(schema, key);
@@ -38,14 +33,10 @@ static bool complain(struct diags *d, const struct place *place, const char *fix
 {
     const char *own = tree_get_text(place->schema, "x-wrong"),
                *own_fix = tree_get_text(place->schema, "x-fix");
-    const struct node *node = place->node;
-    _cleanup_(freep) char *value = node->kind == NODE_INT ? xasprintf("%lld", (long long)node->i)
-                                   : node->kind == NODE_STRING ? xstrdup(node->s)
-                                                               : xstrdup("");
     _cleanup_(buf_done) struct buf text = BUF_INIT;
     for (const char *c = own == NULL ? message : own; *c != '\0'; c++) {
         if (*c == '@') {
-            buf_puts(&text, value);
+            tree_put_scalar(place->node, &text);
         } else {
             buf_putc(&text, *c);
         }
@@ -83,10 +74,10 @@ static bool check_length(struct diags *d, const struct place *place, size_t max)
            reader_complain(d, place, "shorten it", "is longer than %zu characters", max);
 }
 
-static void put_names(struct buf *out, const char *const *names, size_t n)
+static void put_names(struct buf *out, const char *const *names, size_t n, const char *last)
 {
     for (size_t i = 0; i < n; i++) {
-        buf_printf(out, "%s%s", i == 0 ? "" : i + 1 == n ? " or " : ", ", names[i]);
+        buf_printf(out, "%s%s", i == 0 ? "" : i + 1 == n ? last : ", ", names[i]);
     }
 }
 
@@ -107,7 +98,7 @@ int schema_check_word(struct diags *d, const struct place *place, const char *co
     }
     if (meant == NULL || n > 1) {
         buf_puts(&fix, n == 1 ? "the only value is " : "allowed: ");
-        put_names(&fix, words, n);
+        put_names(&fix, words, n, " or ");
     }
     reader_complain(d, place, buf_cstr(&fix), "unknown value '%s'", text);
     return -1;
@@ -212,8 +203,9 @@ static bool check_flag(struct diags *d, const struct place *place)
 static bool check_number(struct diags *d, const struct place *place)
 {
     const struct node *node = place->node;
-    const double min = number(tree_get(place->schema, "minimum")),
-                 max = number(tree_get(place->schema, "maximum")), value = number(node);
+    const double min = node_number(tree_get(place->schema, "minimum"), 0),
+                 max = node_number(tree_get(place->schema, "maximum"), 0),
+                 value = node_number(node, 0);
     if (node->kind != NODE_INT && node->kind != NODE_FLOAT) {
         return complain_kind(d, place, "write a number without quotes", "a number");
     }
@@ -308,7 +300,7 @@ static void complain_unknown(struct diags *d, const struct place *place, const s
     } else {
         _cleanup_(freep) const char **names = names_of(properties);
         buf_puts(&fix, "allowed: ");
-        put_names(&fix, names, properties->n_children);
+        put_names(&fix, names, properties->n_children, " or ");
     }
     reader_complain_key(d, place, buf_cstr(&fix), "unknown field '%s'", place->key);
 }
@@ -345,18 +337,16 @@ static void check_choice(struct diags *d, const struct place *place)
     const struct node *exactly = tree_get(place->schema, "x-exactly-one"),
                       *some = tree_get(place->schema, "x-at-least-one"),
                       *names = exactly != NULL ? exactly : some;
-    size_t n = 0;
-    _cleanup_(buf_done) struct buf text = BUF_INIT;
-    for (size_t i = 0; names != NULL && i < names->n_children; i++) {
-        n += tree_get(place->node, names->children[i]->s) != NULL;
-        buf_printf(&text, "%s%s",
-                   i == 0                       ? ""
-                   : i + 1 == names->n_children ? " and "
-                                                : ", ",
-                   names->children[i]->s);
+    if (names == NULL) {
+        return;
     }
-    if (names != NULL && (n == 0 || (n > 1 && exactly != NULL))) {
+    const size_t n =
+        array_sum(names->children, names->n_children, it, tree_get(place->node, (*it)->s) != NULL);
+    if (n == 0 || (n > 1 && exactly != NULL)) {
+        _cleanup_(freep) const char **all = names_of(names);
+        _cleanup_(buf_done) struct buf text = BUF_INIT;
         const char *fix = tree_get_text(place->schema, "x-fix");
+        put_names(&text, all, names->n_children, " and ");
         reader_complain_key(d, place,
                             n > 0         ? "keep one of them and remove the others"
                             : fix != NULL ? fix

@@ -124,7 +124,7 @@ int64_t place_int(const struct place *map, const char *key, int64_t none)
     return value != NULL && value->kind == NODE_INT ? value->i : none;
 }
 
-static double number(const struct node *value, double none)
+double node_number(const struct node *value, double none)
 {
     if (value != NULL && value->kind == NODE_STRING) {
         (void)parse_f64(value->s, &none); /* the pattern of the field makes it a number */
@@ -137,12 +137,12 @@ static double number(const struct node *value, double none)
 
 double place_number(const struct place *map, const char *key, double none)
 {
-    return number(value_of(map, key), none);
+    return node_number(value_of(map, key), none);
 }
 
 double place_value(const struct place *place, double none)
 {
-    return place_is_good(place) ? number(place->node, none) : none;
+    return place_is_good(place) ? node_number(place->node, none) : none;
 }
 
 const char *place_text(const struct place *map, const char *key)

@@ -1,6 +1,7 @@
 /* Nodes of a document: life, access, change. Parsing: tree_yaml.c, tree_scalar.c. See tree.h. */
 #include "doc/tree.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -186,6 +187,17 @@ struct node *tree_take(struct node *map, const char *key)
 void tree_remove(struct node *map, const char *key)
 {
     tree_free(tree_take(map, key));
+}
+
+void tree_put_scalar(const struct node *node, struct buf *out)
+{
+    if (node->kind == NODE_INT) {
+        buf_printf(out, "%" PRId64, node->i);
+    } else if (node->kind == NODE_FLOAT) {
+        buf_printf(out, "\"%.15g\"", node->f);
+    } else if (node->kind == NODE_STRING) {
+        buf_puts(out, node->s);
+    }
 }
 
 const char *node_kind_to_string(enum node_kind kind)

@@ -81,6 +81,8 @@ void tree_remove(struct node *map, const char *key);
 void tree_append_take(struct node *parent, struct node *child);
 struct node *tree_take_at(struct node *parent, size_t index);
 
+/* As an unquoted scalar of YAML; a number with a point is quoted. Nothing for the other kinds. */
+void tree_put_scalar(const struct node *node, struct buf *out);
 const char *node_kind_to_string(enum node_kind kind); /* "a string", "a list", ... */
 
 /* What a plain (unquoted) YAML scalar means: 0 and kind and value of *ret; or -EINVAL, why it is

@@ -312,11 +312,7 @@ static void complain_loose(struct loader *l, struct node *const *children, size_
     const struct node *first = children[0];
     _cleanup_(buf_done) struct buf fix = BUF_INIT;
     buf_printf(&fix, "write '%s: [", first->key);
-    if (first->kind == NODE_INT) {
-        buf_printf(&fix, "%lld", (long long)first->i);
-    } else {
-        buf_printf(&fix, "\"%.15g\"", first->f);
-    }
+    tree_put_scalar(first, &fix);
     for (size_t i = 1; i <= n; i++) {
         buf_printf(&fix, ", %s", children[i]->key);
     }

@@ -351,7 +351,8 @@ static int check_role(const struct spec *spec, const struct system *system, enum
     if (r < 0) {
         return r;
     }
-    if (spec->roles[role].template == NULL && template_image(template) == NULL) {
+    if (spec->roles[role].template == NULL &&
+        json_object_get(template_container(template), "image") == NULL) {
         return err_set(err, ENOENT, "spec.roles.%s has no template; pods are created from it",
                        role_to_string(role));
     }

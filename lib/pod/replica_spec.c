@@ -114,7 +114,7 @@ static int add_profile_command(struct texts *words, const struct system *system,
         *vec_push(&words->list) = xstrdup(role_to_string(role));
         return 0;
     }
-    vec_each (char *const, word, &system->commands[role].words) {
+    vec_each (char *const, word, &system->commands[role].list) {
         *vec_push(&words->list) = xstrdup(*word);
     }
     if (words->list.len == 0 && !is_pod && system->job == NULL) {

@@ -13,7 +13,6 @@
 #include "spec/system_template.h"
 
 struct point;
-struct spec;
 
 const char *job_kind(const json_t *job); /* "TrainJob" */
 /* Where the object has the pods of a role, `template`, and what they are, `add` and `index`; NULL:

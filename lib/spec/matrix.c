@@ -544,7 +544,7 @@ struct training_words matrix_training_words(const struct matrix *m)
 
 enum role point_training_role(const struct point *point)
 {
-    return point->replicas[ROLE_WORKER] > 0 ? ROLE_WORKER : ROLE_TRAINER;
+    return role_training(point->replicas);
 }
 
 enum role point_leading_role(const struct point *point)

@@ -23,11 +23,11 @@ static void check_name(struct diags *d, const struct place *root)
 }
 
 /* Appends the texts of a list. */
-static void read_words(const struct place *map, const char *key, struct command *ret)
+static void read_words(const struct place *map, const char *key, struct texts *ret)
 {
     place_items (item, map, key) {
         if (place_is_good(&item)) {
-            *vec_push(&ret->words) = xstrdup(item.node->s);
+            *vec_push(&ret->list) = xstrdup(item.node->s);
         }
     }
 }
@@ -57,7 +57,7 @@ static void read_roles(struct diags *d, const struct place *root, struct profile
             check_entrypoint(d, &place);
         }
     }
-    if (p->exchanges[EXCHANGE_PSERVER] && p->commands[ROLE_PSERVER].words.len == 0) {
+    if (p->exchanges[EXCHANGE_PSERVER] && p->commands[ROLE_PSERVER].list.len == 0) {
         reader_complain(d, &roles, "add roles.pserver, or remove PServer from exchanges",
                         "exchange PServer requires the command of a pserver");
     }
@@ -116,12 +116,12 @@ void profile_free(struct profile *profile)
     if (profile == NULL) {
         return;
     }
-    command_done(&profile->models);
+    texts_done(&profile->models);
     free(profile->folder);
     free(profile->interpreter);
     free(profile->install);
     for (int role = 0; role < ROLE_COUNT; role++) {
-        command_done(&profile->commands[role]);
+        texts_done(&profile->commands[role]);
     }
     tree_free(profile->root);
     free(profile);
@@ -146,7 +146,7 @@ void profile_place(struct profile *profile, const char *folder, const char *inte
         profile->install = placed;
     }
     for (int role = 0; role < ROLE_COUNT; role++) {
-        vec_each (char *, it, &profile->commands[role].words) {
+        vec_each (char *, it, &profile->commands[role].list) {
             char *placed = NULL;
             if (str_has_prefix(*it, "./")) {
                 placed = xasprintf("%s/%s", folder, *it + 2);
@@ -171,7 +171,7 @@ bool profile_has_family(const char *name, const char *family)
 
 const struct profile *profiles_find(const struct profiles *profiles, const char *name)
 {
-    return vec_find_item(&profiles->list, it, str_eq(it->name, name));
+    return profiles == NULL ? NULL : vec_find_item(&profiles->list, it, str_eq(it->name, name));
 }
 
 void profiles_done(struct profiles *profiles)
@@ -194,9 +194,9 @@ int profiles_set_commands(const struct profiles *profiles, struct spec *spec, st
                            system->profile);
         }
         for (int role = 0; role < ROLE_COUNT; role++) {
-            command_done(&system->commands[role]);
-            vec_each (char *const, word, &profile->commands[role].words) {
-                *vec_push(&system->commands[role].words) = xstrdup(*word);
+            texts_done(&system->commands[role]);
+            vec_each (char *const, word, &profile->commands[role].list) {
+                *vec_push(&system->commands[role].list) = xstrdup(*word);
             }
         }
     }

@@ -21,14 +21,14 @@ struct profile {
     struct node *root; /* the file, owned; what a definition takes over is read there */
     const char *name;  /* borrowed from it, as all texts that are const */
     const char *description;
-    struct command models;        /* all that it can train; none: any */
+    struct texts models;          /* all that it can train; none: any */
     bool datasets[DATASET_COUNT]; /* none: any, also of a foreign name; likewise exchanges */
     bool exchanges[EXCHANGE_COUNT];
     const char *requirements; /* file with all pins, next to profile.yaml; NULL without `python` */
     char *folder;             /* where its files lie, once placed; owned, as what follows */
     char *interpreter;        /* of its Python, once placed; NULL: none */
     char *install;            /* the command that installs what it needs; NULL: none */
-    struct command commands[ROLE_COUNT]; /* of local processes */
+    struct texts commands[ROLE_COUNT]; /* of local processes */
 };
 
 struct profiles {
@@ -50,6 +50,7 @@ void profile_place(struct profile *profile, const char *folder, const char *inte
  * of benchmarks/profiles? */
 bool profile_has_family(const char *name, const char *family);
 
+/* NULL: there is no such profile, or no list. */
 const struct profile *profiles_find(const struct profiles *profiles, const char *name);
 void profiles_done(struct profiles *profiles);
 /* Gives the foreign systems of a stored definition their commands. -ENOENT: a profile is gone. */
@@ -57,7 +58,6 @@ int profiles_set_commands(const struct profiles *profiles, struct spec *spec, st
 
 /* --- profile_merge.c --- */
 
-struct node; /* doc/tree.h */
 /* What a definition takes over from the profiles of its systems, so that it is whole without them:
  * in a cluster, and when it is resumed. A system without a rendezvous gets that of its profile. A
  * role with an entrypoint gets it as its command, and what the system runs (command and args) as

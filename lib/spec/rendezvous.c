@@ -19,11 +19,6 @@ struct filling {
     int needed; /* the first other role that it has addresses of; -1: none */
 };
 
-static enum role training_role(const struct rendezvous_member *m)
-{
-    return m->replicas[ROLE_WORKER] > 0 ? ROLE_WORKER : ROLE_TRAINER;
-}
-
 /* ---- addresses: "host", "ports", "addresses.rest|json" ---- */
 
 enum part { PART_HOST, PART_ADDRESS, PART_PORT, N_PARTS };
@@ -98,18 +93,13 @@ static int64_t number_of(const struct rendezvous_member *m, const char *name, si
     uint64_t port = 0;
     const char *colon = strrchr(m->listen, ':');
     (void)(colon == NULL ? 0 : parse_u64(colon + 1, &port)); /* 0 without one */
-    static const char *const names[] = {"index",    "count",    "training", "port",
-                                        "pservers", "trainers", "workers",  "launchers"};
-    const int64_t numbers[] = {m->index,
-                               m->replicas[m->role],
-                               m->replicas[training_role(m)],
-                               (int64_t)port,
-                               m->replicas[ROLE_PSERVER],
-                               m->replicas[ROLE_TRAINER],
-                               m->replicas[ROLE_WORKER],
-                               m->replicas[ROLE_LAUNCHER]};
+    static const char *const names[] = {"index", "count", "training", "port"};
+    const int64_t numbers[] = {m->index, m->replicas[m->role],
+                               m->replicas[role_training(m->replicas)], (int64_t)port};
     const int i = str_index_n(name, len, names, COUNT_OF(names));
-    return i < 0 ? -1 : numbers[i];
+    const bool is_plural = len > 0 && name[len - 1] == 's';
+    const int role = is_plural ? str_index_n(name, len - 1, role_names, ROLE_COUNT) : -1;
+    return i >= 0 ? numbers[i] : role >= 0 ? (int64_t)m->replicas[role] : -1;
 }
 
 /* ---- a value ---- */
@@ -125,7 +115,9 @@ static bool put_term(struct filling *f, const char *term)
     if (term[len] == '.') {
         const bool is_training = str_has_prefix(term, "training."),
                    is_self = str_has_prefix(term, "self.");
-        const enum role of = is_training ? training_role(m) : is_self ? m->role : (enum role)role;
+        const enum role of = is_training ? role_training(m->replicas)
+                             : is_self   ? m->role
+                                         : (enum role)role;
         return (role >= 0 || is_training || is_self) &&
                put_addresses(f, of, is_self, term + len + 1);
     }

@@ -129,11 +129,6 @@ const struct builtin *builtin_find(const char *name)
     return array_find(builtins, BUILTIN_COUNT, it, str_eq(it->name, name));
 }
 
-void command_done(struct command *command)
-{
-    vec_free(&command->words);
-}
-
 static void sweep_done(struct sweep *sweep)
 {
     vec_each (struct axis, axis, &sweep->axes) {
@@ -165,7 +160,7 @@ static void system_done(struct system *system)
     json_decref(system->job);
     json_decref(system->launch);
     for (int role = 0; role < ROLE_COUNT; role++) {
-        command_done(&system->commands[role]);
+        texts_done(&system->commands[role]);
     }
     rendezvous_done(&system->rendezvous);
 }

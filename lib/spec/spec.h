@@ -8,6 +8,7 @@
 
 #include <jansson.h>
 
+#include "base/texts.h"
 #include "core/evaluations.h"
 #include "core/exchange_kind.h"
 #include "core/link.h"
@@ -15,12 +16,6 @@
 #include "spec/figures.h"
 #include "spec/rendezvous.h"
 #include "spec/value.h"
-
-/* A command line, word by word. */
-struct command {
-    VEC(char *) words; /* owned; none: not known */
-};
-void command_done(struct command *command);
 
 struct axis {
     char *name;
@@ -65,8 +60,8 @@ struct system {
     json_t *job;              /* of job_template.h, owned; NULL: benchd makes its pods, of */
     json_t *launch;           /* as the definition has it: what it runs and patches; owned */
     bool has_launcher;        /* it has a launcher, of its own or of its profile */
-    struct rendezvous rendezvous;        /* its own, or its profile's */
-    struct command commands[ROLE_COUNT]; /* of a foreign profile, once the shell gave it */
+    struct rendezvous rendezvous;      /* its own, or its profile's */
+    struct texts commands[ROLE_COUNT]; /* of a foreign profile, once the shell gave it */
 };
 
 /* OTHER: a name that only a foreign system knows. */

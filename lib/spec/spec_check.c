@@ -63,14 +63,16 @@ static bool may_take(struct reading *r, enum role role, const char *name)
                                                     !is_swept_in(r, from))));
 }
 
-/* What the exchanges of all systems need of a role: the most of it. */
+/* What the exchanges of all systems need of a role: the most of it. Where no system could be read,
+ * that of the workload. */
 static enum exchange_need need_of(const struct reading *r, enum role role)
 {
-    enum exchange_need most = EXCHANGE_NEEDS_NONE;
-    for (enum exchange_kind kind = 0; kind <= EXCHANGE_OTHER; kind++) {
-        if (spec_exchanges(r, kind) && exchange_need(kind, role) > most) {
-            most = exchange_need(kind, role);
-        }
+    enum exchange_need most = r->spec->systems.len > 0
+                                  ? EXCHANGE_NEEDS_NONE
+                                  : exchange_need(r->spec->workload.exchange.kind, role);
+    vec_each (const struct system, s, &r->spec->systems) {
+        const enum exchange_need need = exchange_need(s->exchange.kind, role);
+        most = need > most ? need : most;
     }
     return most;
 }
@@ -206,11 +208,10 @@ static void check_roles(struct reading *r)
  * samples/s. */
 static bool needs_batch(const struct reading *r, const struct system *system)
 {
-    const struct profile *p =
-        r->profiles == NULL ? NULL : profiles_find(r->profiles, system->profile);
+    const struct profile *p = profiles_find(r->profiles, system->profile);
     return str_eq(system->profile, PROFILE_NATIVE) ||
            system_names(system, "$(BENCHD_BATCH_SIZE)") ||
-           (p != NULL && array_any(p->commands, ROLE_COUNT, it, it->words.len > 0));
+           (p != NULL && array_any(p->commands, ROLE_COUNT, it, it->list.len > 0));
 }
 
 /* Fields that need a log rule in each system. */

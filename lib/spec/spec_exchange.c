@@ -108,29 +108,23 @@ void spec_check_exchange(struct reading *r, const struct place *item, struct sys
     const size_t n_before = r->diags->list.len;
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         const struct place place = place_get(&at, rows[i].field);
+        _cleanup_(freep) char *what =
+            xasprintf("%s%s%s: only benchworker's %s", rows[i].field,
+                      rows[i].value[0] == '\0' ? "" : " ", rows[i].value, rows[i].whose);
         if (rows[i].is_said && !rows[i].is_known) {
             _cleanup_(freep) char *fix =
                 xasprintf("leave %s out, or write kind: %s", rows[i].field, rows[i].kinds);
-            reader_complain(r->diags, &place, fix, "%s%s%s: only benchworker's %s", rows[i].field,
-                            rows[i].value[0] == '\0' ? "" : " ", rows[i].value, rows[i].whose);
+            reader_complain(r->diags, &place, fix, "%s", what);
         } else if (rows[i].is_said && !is_native && !rows[i].is_of_others) {
-            reader_complain(r->diags, is_own ? &place : item,
-                            is_own ? "leave it out"
-                                   : "give the system an exchange of its own, without it",
-                            "%s%s%s: only benchworker's %s, and system '%s' has profile '%s'",
-                            rows[i].field, rows[i].value[0] == '\0' ? "" : " ", rows[i].value,
-                            rows[i].whose, system->name, system->profile);
+            reader_complain(
+                r->diags, is_own ? &place : item,
+                is_own ? "leave it out" : "give the system an exchange of its own, without it",
+                "%s, and system '%s' has profile '%s'", what, system->name, system->profile);
         }
     }
     if (r->diags->list.len > n_before) { /* nothing follows from it */
         system->exchange = (struct exchange){.kind = e->kind, .other = e->other};
     }
-}
-
-bool spec_exchanges(const struct reading *r, enum exchange_kind kind)
-{
-    return vec_any(&r->spec->systems, it, it->exchange.kind == kind) ||
-           (r->spec->systems.len == 0 && r->spec->workload.exchange.kind == kind);
 }
 
 /* The field of measure that is no multiple of the period. */
@@ -150,27 +144,8 @@ static void check_steps(struct reading *r, const struct system *system, const ch
 
 void spec_check_modes(struct reading *r)
 {
-    const struct place workload = place_get(&r->at, "workload");
-    const struct place compute = place_get(&workload, "compute");
     vec_each (const struct system, s, &r->spec->systems) {
         check_steps(r, s, "warmupSteps", r->spec->warmup_steps);
         check_steps(r, s, "steps", r->spec->steps);
-        if (r->spec->workload.compute == COMPUTE_EMULATED &&
-            !exchange_mode_eq(&s->exchange.mode, &EXCHANGE_MODE_SYNC)) {
-            char text[EXCHANGE_MODE_TEXT_MAX];
-            exchange_mode_text(&s->exchange.mode, text);
-            reader_complain(r->diags, &compute,
-                            "write 'compute: Real', or exchange after each step",
-                            "compute Emulated checks the sums of each step, and system '%s' "
-                            "exchanges by '%s'",
-                            s->name, text);
-        }
-        if (r->spec->workload.compute == COMPUTE_EMULATED &&
-            s->exchange.transport == EXCHANGE_TRANSPORT_NCCL) {
-            reader_complain(r->diags, &compute, "write 'compute: Real', or transport: TCP",
-                            "compute Emulated exchanges over TCP, because its trainers stand for "
-                            "machines of their own, and system '%s' asks for NCCL",
-                            s->name);
-        }
     }
 }

@@ -45,14 +45,12 @@ bool spec_has_native_system(const struct reading *r);
 /* spec_exchange.c: one of the names we know, or any for a foreign system, which is *ret_other. */
 bool spec_read_kind(struct reading *r, const struct place *place, bool is_native,
                     const char *const *names, size_t n, int *ret, char **ret_other);
-/* Is there a system that exchanges so? True of the workload's where no system could be read. */
-bool spec_exchanges(const struct reading *r, enum exchange_kind kind);
 /* What is absent stays as it is. False: it is there and wrong (noted). */
 bool spec_read_exchange(struct reading *r, const struct place *place, bool is_native,
                         struct exchange *exchange);
 /* What only benchworker knows of the exchange of a system. */
 void spec_check_exchange(struct reading *r, const struct place *item, struct system *system);
-/* The modes together with the numbers of steps and emulated trainers. */
+/* The modes together with the numbers of steps. */
 void spec_check_modes(struct reading *r);
 /* spec_systems.c, after the workload: a system without an exchange has the workload's. */
 void spec_read_system_exchanges(struct reading *r);

@@ -27,14 +27,14 @@ static const char *meant_variable(const char *name)
 {
     const bool is_ours = str_has_prefix(name, "BENCHD_");
     const char *rest = name + (is_ours ? strlen("BENCHD_") : 0);
-    const char *const *same = array_find(variables, COUNT_OF(variables), it, str_eq(*it, rest));
-    const char *const *longer = array_find(variables, COUNT_OF(variables), it,
-                                           strlen(rest) > 2 && str_has_prefix(*it, rest));
+    const char *same = array_find_item(variables, COUNT_OF(variables), it, str_eq(it, rest)),
+               *longer = array_find_item(variables, COUNT_OF(variables), it,
+                                         strlen(rest) > 2 && str_has_prefix(it, rest));
     if (is_ours && (same != NULL || str_has_prefix(rest, "PARAM_"))) {
         return NULL;
     }
-    return same != NULL     ? *same
-           : longer != NULL ? *longer
+    return same != NULL     ? same
+           : longer != NULL ? longer
            : is_ours        ? str_suggest(rest, variables, COUNT_OF(variables))
                             : NULL;
 }
@@ -98,15 +98,14 @@ static bool has_command(const struct reading *r, const struct system *system,
 {
     json_auto_t *template = NULL;
     /* What is wrong with the template was noted. */
-    return profile->commands[role].words.len > 0 ||
+    return profile->commands[role].list.len > 0 ||
            system_template(r->spec, system, role, &template, NULL) < 0 ||
            template_has_command(template);
 }
 
 static void check_commands(struct reading *r, const struct place *item, const struct system *system)
 {
-    const struct profile *profile =
-        r->profiles == NULL ? NULL : profiles_find(r->profiles, system->profile);
+    const struct profile *profile = profiles_find(r->profiles, system->profile);
     const struct node *command = tree_get(item->node, "command");
     if (command != NULL && command->kind != NODE_SEQ) {
         return; /* that was noted */

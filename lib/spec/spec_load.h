@@ -19,7 +19,6 @@
 
 struct node;     /* doc/tree.h */
 struct profiles; /* spec/profile.h */
-struct trace;    /* spec/spec.h */
 
 /* What the command line and the mode put on top of the file, in this order. */
 struct spec_overrides {

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/parse.h"
 #include "base/str.h"
 #include "base/texts.h"
 #include "doc/openapi.h"
@@ -85,18 +84,13 @@ void spec_merge_local(struct node *root, struct diags *diags)
 }
 
 /* "10" is a number, "010" and "1.5" are texts. */
-static bool looks_like_int(const char *s)
-{
-    const char *digits = s + (*s == '-');
-    return ascii_is_digit(digits[0]) && (digits[0] != '0' || digits[1] == '\0') &&
-           digits[strspn(digits, "0123456789")] == '\0';
-}
-
 static struct node *new_value(const char *text, const char *origin)
 {
     struct node *node = tree_new(NODE_INT);
+    const char *why, *fix;
     node->origin = xstrdup(origin);
-    if (!looks_like_int(text) || parse_i64(text, &node->i) < 0) {
+    if (tree_resolve_plain(text, node, &why, &fix) < 0 ||
+        (node->kind != NODE_INT && node->kind != NODE_STRING)) {
         node->kind = NODE_STRING;
         node->s = xstrdup(text);
     }
@@ -137,12 +131,11 @@ static void choose_points(struct node *list, const char *name, const struct node
     for (size_t i = 0; i < values->n_children; i++) {
         const struct node *value = values->children[i];
         if (!array_any(list->children, list->n_children, it, has_value(*it, name, value))) {
-            _cleanup_(freep) char *text = value->kind == NODE_INT
-                                              ? xasprintf("%lld", (long long)value->i)
-                                              : xstrdup(value->s);
+            _cleanup_(buf_done) struct buf text = BUF_INIT;
+            tree_put_scalar(value, &text);
             diags_add_from(diags, value->origin, (struct mark){0}, "",
                            "choose values of the list, or --set all names of its points for others",
-                           "no point has %s=%s", name, text);
+                           "no point has %s=%s", name, buf_cstr(&text));
         }
     }
     for (size_t i = list->n_children; i-- > 0 && diags->list.len == n_problems;) {

@@ -7,15 +7,6 @@
 #include "spec/spec_internal.h"
 #include "spec/system_template.h"
 
-static bool check_parameter_name(struct reading *r, const struct place *place, const char *name)
-{
-    if (builtin_find(name) != NULL) {
-        return reader_complain(r->diags, place, "remove it, or choose another name",
-                               "'%s' is built in and cannot be declared", name);
-    }
-    return spec_find_parameter(r->spec, name) == NULL; /* noted */
-}
-
 /* Job objects get it by job.set, and have no other targets. */
 static bool is_set_by_jobs(const struct spec *spec, const char *name)
 {
@@ -26,8 +17,12 @@ void spec_read_parameters(struct reading *r)
 {
     place_items (item, &r->at, "parameters") {
         const char *name = place_text(&item, "name");
-        if (name == NULL || !check_parameter_name(r, PLACE(&item, "name"), name)) {
-            continue;
+        if (name != NULL && builtin_find(name) != NULL) {
+            reader_complain(r->diags, PLACE(&item, "name"), "remove it, or choose another name",
+                            "'%s' is built in and cannot be declared", name);
+        }
+        if (name == NULL || spec_is_known_name(r, name)) {
+            continue; /* noted */
         }
         const struct place targets = place_get(&item, "targets");
         *vec_push(&r->spec->parameters) =

@@ -96,17 +96,6 @@ void spec_read_params(struct reading *r, const struct place *place, struct param
     }
 }
 
-/* Of a name that is unknown: for what is wrong with them. */
-static void check_values(struct diags *d, const struct place *list, const char *meant)
-{
-    place_each (item, list) {
-        struct value value;
-        if (read_value(d, &item, meant, &value)) {
-            free(value.s);
-        }
-    }
-}
-
 static void read_axis(struct reading *r, const struct place *place)
 {
     const char *meant;
@@ -114,26 +103,25 @@ static void read_axis(struct reading *r, const struct place *place)
     if (!place_is_good(place)) {
         return;
     }
-    if (!is_known) {
-        check_values(r->diags, place, meant);
-        return;
+    struct axis *axis = is_known ? vec_push(&r->spec->sweep.axes) : NULL;
+    if (is_known) {
+        *axis = (struct axis){.name = xstrdup(place->key)};
     }
-    struct axis *axis = vec_push(&r->spec->sweep.axes);
-    *axis = (struct axis){.name = xstrdup(place->key)};
     place_each (item, place) {
         struct value value;
-        if (!read_value(r->diags, &item, place->key, &value)) {
+        if (!read_value(r->diags, &item, meant, &value)) {
             continue;
         }
-        if (!vec_any(&axis->values, it, value_eq(it, &value))) {
+        if (is_known && !vec_any(&axis->values, it, value_eq(it, &value))) {
             *vec_push(&axis->values) = value;
             continue;
         }
-        struct buf text = BUF_INIT;
-        value_format(&value, &text);
-        reader_complain(r->diags, &item, "remove one of the two", "duplicate value %s",
-                        buf_cstr(&text));
-        buf_done(&text);
+        if (is_known) {
+            _cleanup_(buf_done) struct buf text = BUF_INIT;
+            value_format(&value, &text);
+            reader_complain(r->diags, &item, "remove one of the two", "duplicate value %s",
+                            buf_cstr(&text));
+        }
         free(value.s);
     }
 }
@@ -218,11 +206,8 @@ bool spec_is_known_name(const struct reading *r, const char *name)
 
 const struct node *spec_swept_names(const struct reading *r)
 {
-    const struct node *sweep = tree_get(r->at.node, "sweep"), *points = tree_get(sweep, "points");
-    const struct node *names = points == NULL ? tree_get(sweep, "grid")
-                               : points->kind == NODE_SEQ && points->n_children > 0
-                                   ? points->children[0]
-                                   : NULL;
+    struct node *sweep = tree_get(r->at.node, "sweep"), *points = spec_list_points(sweep);
+    const struct node *names = points == NULL ? tree_get(sweep, "grid") : points->children[0];
     return names == NULL || names->kind != NODE_MAP ? NULL : names;
 }
 

@@ -118,8 +118,8 @@ static void check_system(struct reading *r, const struct place *place, const str
                         "profile '%s' does not support dataset %s", p->name,
                         workload_dataset_name(w));
     }
-    if (w->model != NULL && p->models.words.len > 0 &&
-        !vec_any(&p->models.words, it, str_eq(*it, w->model))) {
+    if (w->model != NULL && p->models.list.len > 0 &&
+        !vec_any(&p->models.list, it, str_eq(*it, w->model))) {
         reader_complain(r->diags, place,
                         "choose another model, or for a program of your own a profile without "
                         "models, such as torchrun",
@@ -137,8 +137,7 @@ void spec_check_systems(struct reading *r)
             reader_complain_key(r->diags, &launcher, "remove it",
                                 "a system with profile " PROFILE_NATIVE " has no launcher");
         }
-        const struct profile *profile =
-            r->profiles == NULL ? NULL : profiles_find(r->profiles, system->profile);
+        const struct profile *profile = profiles_find(r->profiles, system->profile);
         if (profile != NULL) {
             check_system(r, PLACE(&item, "profile"), profile, &system->exchange);
         }

@@ -151,6 +151,21 @@ static void check_systems(struct reading *r)
                             "emulated, and system '%s' has profile '%s'",
                             s->name, s->profile);
         }
+        if (!exchange_mode_eq(&s->exchange.mode, &EXCHANGE_MODE_SYNC)) {
+            char text[EXCHANGE_MODE_TEXT_MAX];
+            exchange_mode_text(&s->exchange.mode, text);
+            reader_complain(r->diags, &compute,
+                            "write 'compute: Real', or exchange after each step",
+                            "compute Emulated checks the sums of each step, and system '%s' "
+                            "exchanges by '%s'",
+                            s->name, text);
+        }
+        if (s->exchange.transport == EXCHANGE_TRANSPORT_NCCL) {
+            reader_complain(r->diags, &compute, "write 'compute: Real', or transport: TCP",
+                            "compute Emulated exchanges over TCP, because its trainers stand for "
+                            "machines of their own, and system '%s' asks for NCCL",
+                            s->name);
+        }
     }
 }
 

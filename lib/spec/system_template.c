@@ -66,11 +66,6 @@ int system_template(const struct spec *spec, const struct system *system, enum r
     return r;
 }
 
-const char *template_image(const json_t *template)
-{
-    return json_string_value(json_object_get(template_container(template), "image"));
-}
-
 bool template_has_command(const json_t *template)
 {
     return json_array_size(json_object_get(template_container(template), "command")) > 0;

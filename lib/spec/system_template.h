@@ -13,8 +13,6 @@ int system_template(const struct spec *spec, const struct system *system, enum r
                     json_t **ret, struct err *err);
 /* Container 0, borrowed; NULL: none. Of a pod, too. */
 json_t *template_container(const json_t *template);
-/* Its image, borrowed; NULL: none. */
-const char *template_image(const json_t *template);
 /* Does it have a command? */
 bool template_has_command(const json_t *template);
 /* Which template it is, for comparisons, where a whole one is too long: 16 hexadecimal digits,

@@ -94,6 +94,7 @@ def main():
             t.ok(is_up, "benchd drives, and renews its Lease", log)
             t.ok(mib <= BAR_MIB, f"at rest it has at most {BAR_MIB} MiB of its own", f"{mib:.1f} MiB\n{log}")
             t.equal(0, benchd.returncode, "and ends well")
+    t.ok(b"\0.embedded\0" in pathlib.Path(os.environ["BENCHD"]).read_bytes(), "texts that are seldom read lie apart from the rest")
     return t.done()
 
 

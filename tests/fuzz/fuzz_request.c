@@ -13,6 +13,7 @@
 #include "base/str.h"
 #include "daemon/web/site.h"
 #include "result_fixture.h"
+#include "tests/store/store_folder.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -28,23 +29,17 @@ static void must(bool holds, const char *what, const char *path)
 
 /* A run of two points and its baseline with a trial each, and one that failed. */
 static struct {
-    char folder[32], url[64];
+    char folder[64], url[96];
     struct fixture run;
     struct site site;
 } world;
 
 static void close_world(void)
 {
-    static const char *const names[] = {"r.db", "r.db-wal", "r.db-shm"};
     site_done(&world.site);
     store_close(world.site.store);
     fixture_done(&world.run);
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        char path[64];
-        (void)snprintf(path, sizeof(path), "%s/%s", world.folder, names[i]);
-        (void)unlink(path); /* not all of them are left */
-    }
-    (void)rmdir(world.folder);
+    store_folder_remove(world.folder);
 }
 
 static void save(struct store *s, const struct attempt_row *row)
@@ -55,30 +50,17 @@ static void save(struct store *s, const struct attempt_row *row)
         static const char text[] = "one line\n<b>two</b>\n";
         logs[n++] = (struct replica_log){replica->id, text, sizeof(text) - 1};
     }
-    const struct trial_terms terms = run_def_terms(world.run.def, row->id.point);
-    must(s->ops->save_attempt(s, world.run.def->uid, row, &terms, logs, n, NULL, NULL) == 0, "save",
-         "");
+    store_put_attempt(s, world.run.def, row, logs, n);
 }
 
 static void open_world(void)
 {
     static struct daemon_runs none;
-    struct store *s;
-    (void)snprintf(world.folder, sizeof(world.folder), "/tmp/benchd-fuzz-XXXXXX");
-    must(mkdtemp(world.folder) != NULL, "mkdtemp", world.folder);
-    (void)snprintf(world.url, sizeof(world.url), "sqlite:%s/r.db", world.folder);
-    must(store_open(world.url, true, &s, NULL) == 0, "store_open", world.url);
+    struct store *s = store_in_folder(world.folder, world.url);
     fixture_init(&world.run, "{grid: {pservers: [1], trainers: [1, 2]}}",
                  "  baseline: {kind: SingleNode}\n  repeats: {min: 2}\n", 8);
-    struct run_row row = {.uid = world.run.def->uid,
-                          .name = world.run.def->name,
-                          .benchmark = (char *)"demo",
-                          .definition_json = json_dumps(world.run.def->spec->definition, 0),
-                          .created_unix_ms = world.run.def->created_unix_ms,
-                          .status = {.phase = RUN_PARTIALLY_FAILED, .trials_total = 6}};
-    must(s->ops->put_run(s, &row, NULL) == 0, "put_run", row.name);
-    must(s->ops->put_status(s, row.uid, &row.status, NULL) == 0, "put_status", row.name);
-    free(row.definition_json);
+    store_put_def(s, world.run.def,
+                  &(struct run_status){.phase = RUN_PARTIALLY_FAILED, .trials_total = 6});
     for (uint32_t point = 0; point < 3; point++) {
         save(s, fixture_throughput(&world.run, point, 0, 50 + point));
     }

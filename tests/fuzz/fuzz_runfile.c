@@ -26,21 +26,14 @@ static void make_honest(void)
     (void)fixture_throughput(&f, 1, 0, 90);
     json_t *spec = json_object_get(f.def->spec->definition, "spec");
     require(json_object_set_new(spec, "files", json_pack("[s]", "a/b.py")) == 0);
-    _cleanup_(freep) char *definition = json_dumps(f.def->spec->definition, JSON_COMPACT);
-    const struct run_row row = {.uid = f.def->uid,
-                                .name = f.def->name,
-                                .benchmark = f.def->spec->name,
-                                .definition_json = definition,
-                                .status.phase = RUN_SUCCEEDED};
-    require(s->ops->put_run(s, &row, NULL) == 0);
+    store_put_def(s, f.def, &(struct run_status){.phase = RUN_SUCCEEDED});
     vec_each (const struct attempt_row, it, &f.rows) {
-        const struct trial_terms terms = run_def_terms(f.def, it->id.point);
-        require(s->ops->save_attempt(s, row.uid, it, &terms, NULL, 0, NULL, NULL) == 0);
+        store_put_attempt(s, f.def, it, NULL, 0);
     }
     const struct program_file file = {.name = (char *)"a/b.py"};
-    require(s->ops->put_file(s, row.uid, &file, NULL) == 0);
+    require(s->ops->put_file(s, f.def->uid, &file, NULL) == 0);
     require(file_replace(path, &BUF_INIT) == 0);
-    require(run_file_make(s, row.uid, &RUN_FILE_ALL, "fuzz", path, digest, NULL) == 0);
+    require(run_file_make(s, f.def->uid, &RUN_FILE_ALL, "fuzz", path, digest, NULL) == 0);
     require(file_read(path, RUN_FILE_MAX_BYTES, &honest, NULL) == 0);
     store_close(s);
     fixture_done(&f);

@@ -20,36 +20,14 @@ struct stored {
     struct store *store;
 };
 
-static void put_attempt(struct stored *s, const struct attempt_row *row)
-{
-    const struct trial_terms terms = run_def_terms(s->f.def, row->id.point);
-    assert_int_equal(
-        s->store->ops->save_attempt(s->store, s->f.def->uid, row, &terms, NULL, 0, NULL, NULL), 0);
-}
-
-static void set_phase(struct stored *s, enum run_phase phase)
-{
-    const struct run_status status = {.phase = phase};
-    assert_int_equal(s->store->ops->put_status(s->store, s->f.def->uid, &status, NULL), 0);
-}
-
 /* All rows of the fixture as a run that succeeded. */
 static void stored_init(struct stored *s)
 {
     s->store = store_in_folder(s->folder, s->url);
-    const struct run_def *def = s->f.def;
-    _cleanup_(freep) char *definition = json_dumps(def->spec->definition, JSON_COMPACT);
-    const struct run_row row = {.uid = def->uid,
-                                .name = def->name,
-                                .benchmark = def->spec->name,
-                                .definition_json = definition,
-                                .created_unix_ms = def->created_unix_ms,
-                                .cpus = def->cpus};
-    assert_int_equal(s->store->ops->put_run(s->store, &row, NULL), 0);
+    store_put_def(s->store, s->f.def, &(struct run_status){.phase = RUN_SUCCEEDED});
     vec_each (const struct attempt_row, it, &s->f.rows) {
-        put_attempt(s, it);
+        store_put_attempt(s->store, s->f.def, it, NULL, 0);
     }
-    set_phase(s, RUN_SUCCEEDED);
 }
 
 static void stored_done(struct stored *s)
@@ -139,7 +117,8 @@ TEST(replicas_are_read_where_they_are_wanted)
     _cleanup_(stored_done) struct stored s = {0};
     init(&s);
     load_both(&s, 0);
-    set_phase(&s, RUN_RUNNING); /* it was resumed */
+    const struct run_status resumed = {.phase = RUN_RUNNING};
+    assert_int_equal(s.store->ops->put_status(s.store, s.f.def->uid, &resumed, NULL), 0);
     load_both(&s, 0);
     exec(&s, DAMAGE);
     assert_int_equal(load(&s, FIGURES_OF_POINTS), 0);

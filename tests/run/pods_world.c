@@ -172,12 +172,17 @@ void world_open_gang(struct world *w)
     open_gates(w);
 }
 
-void answer_slices(struct world *w)
+void answer_all(struct world *w, enum kube_method method, int r, const char *text)
 {
     struct kube_call *call;
-    while ((call = fake_kube_open(0)) != NULL && call->req.method == KUBE_PATCH) {
-        answer(w, call, 0, "{}");
+    while ((call = fake_kube_open(0)) != NULL && call->req.method == method) {
+        answer(w, call, r, text);
     }
+}
+
+void answer_slices(struct world *w)
+{
+    answer_all(w, KUBE_PATCH, 0, "{}");
 }
 
 json_t *pod_of(const struct kube_call *call)

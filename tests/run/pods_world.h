@@ -34,6 +34,8 @@ void turn(struct world *w);
 void pass_ms(struct world *w, int64_t ms);
 /* fake_kube_answer, and what the launcher makes of it. */
 void answer(struct world *w, struct kube_call *call, int r, const char *text);
+/* The same for each open call, also for those that follow, up to the first of another method. */
+void answer_all(struct world *w, enum kube_method method, int r, const char *text);
 
 #define CONTAINER(state)                                                                           \
     "\"containerStatuses\":[{\"name\":\"main\",\"containerID\":\"c://1\","                         \

@@ -40,11 +40,7 @@ TEST(what_is_gone_already_is_waited_for_too)
     _cleanup_(world_close) struct world w;
     world_open_pods(&w);
     remove_gang(&w);
-    struct kube_call *call;
-    while ((call = fake_kube_open(0)) != NULL) {
-        assert_int_equal(call->req.method, KUBE_DELETE);
-        answer(&w, call, -ENOENT, "HTTP 404");
-    }
+    answer_all(&w, KUBE_DELETE, -ENOENT, "HTTP 404");
     create_gang(&w, 1);
     assert_int_equal(fake_kube_n_open(), 0); /* it waits, and nothing is deleted again */
     for (size_t i = 0; i < 3; i++) {
@@ -60,10 +56,7 @@ static void make_ended_gang(struct world *w, const char *status)
     for (size_t i = 0; i < 3; i++) {
         notify(w, KUBE_CHANGE_UPDATED, w->pods[i], status);
     }
-    struct kube_call *call;
-    while ((call = fake_kube_open(0)) != NULL) { /* logs */
-        answer(w, call, 0, "");
-    }
+    answer_all(w, KUBE_GET, 0, ""); /* logs */
     for (size_t i = 0; i < 3; i++) {
         assert_int_equal(seen(w, &ids[i])->state, REPLICA_SUCCEEDED);
     }
@@ -172,9 +165,7 @@ TEST(pods_whose_phase_does_not_come_are_deleted)
     assert_int_equal(fake_kube_n_open(), 0);
     pass_ms(&w, 200);
     assert_int_equal(count_open(KUBE_GET), 3); /* are they still there? */
-    while (count_open(KUBE_GET) > 0) {
-        answer(&w, fake_kube_open(0), -ENOENT, "gone");
-    }
+    answer_all(&w, KUBE_GET, -ENOENT, "gone");
     assert_int_equal(count_open(KUBE_POST), 1);
 }
 
@@ -190,9 +181,7 @@ TEST(a_deletion_ends_the_wait_for_a_right)
     fake_kube.http_code = 403;
     answer(&w, fake_kube_open(0), -EACCES, NO_RIGHT);
     pass_ms(&w, 8000);
-    while (fake_kube_n_open() > 0) {
-        answer(&w, fake_kube_open(0), 0, "{}");
-    }
+    answer_all(&w, KUBE_DELETE, 0, "{}");
     pass_ms(&w, 8000);
     create_gang(&w, 1);
     assert_int_equal(count_open(KUBE_POST), 1);

@@ -280,10 +280,7 @@ TEST(a_pod_that_does_not_go_blocks_without_limit)
     world_open_pods(&w);
     remove_gang(&w);
     struct kube_call *call;
-    while ((call = fake_kube_open(0)) != NULL) {
-        assert_int_equal(call->req.method, KUBE_DELETE);
-        answer(&w, call, 0, "{}");
-    }
+    answer_all(&w, KUBE_DELETE, 0, "{}");
     assert_false(w.launcher->ops->is_removing(w.launcher));
     create_gang(&w, 1);
     for (int i = 0; i < 3; i++) {
@@ -301,9 +298,7 @@ TEST(a_pod_that_does_not_go_blocks_without_limit)
         assert_string_equal(wait_of(&w).reason, "PodsRemain");
     }
     pass_ms(&w, 30100);
-    while ((call = fake_kube_open(0)) != NULL && call->req.method == KUBE_GET) {
-        answer(&w, call, -ENOENT, "gone"); /* which the watch did not report */
-    }
+    answer_all(&w, KUBE_GET, -ENOENT, "gone"); /* which the watch did not report */
     open_gates(&w);
     assert_int_equal(fake_kube_open(0)->req.method, KUBE_POST);
 }
@@ -314,25 +309,17 @@ TEST(a_refused_deletion_is_tried_again)
     _cleanup_(world_close) struct world w;
     world_open_pods(&w);
     remove_gang(&w);
-    struct kube_call *call;
     fake_kube.http_code = 403;
-    while ((call = fake_kube_open(0)) != NULL) {
-        answer(&w, call, -EACCES, "HTTP 403: a webhook says no");
-    }
+    answer_all(&w, KUBE_DELETE, -EACCES, "HTTP 403: a webhook says no");
     assert_true(w.launcher->ops->is_removing(w.launcher));
     create_gang(&w, 1);
     pass_ms(&w, 2100);
-    while ((call = fake_kube_open(0)) != NULL) {
-        assert_int_equal(call->req.method, KUBE_DELETE);
-        answer(&w, call, -EACCES, "HTTP 403: a webhook says no");
-    }
+    answer_all(&w, KUBE_DELETE, -EACCES, "HTTP 403: a webhook says no");
     pass_ms(&w, 3000);
     assert_string_equal(wait_of(&w).reason, "DeletionFails");
     assert_string_equal(wait_of(&w).text,
                         "pod 'test-abcde-p0t0a0-pserver-0': HTTP 403: a webhook says no");
-    while ((call = fake_kube_open(0)) != NULL) {
-        answer(&w, call, 0, "{}");
-    }
+    answer_all(&w, KUBE_DELETE, 0, "{}");
     pass_ms(&w, 5100);
     assert_string_equal(wait_of(&w).reason, "PodsRemain");
     assert_false(w.launcher->ops->is_removing(w.launcher));
@@ -415,9 +402,7 @@ TEST(half_a_gang_in_a_full_quota_gives_way)
     fake_kube.http_code = 403;
     int s = 0;
     for (; s < 60 && seen(&w, &ids[1])->state == REPLICA_PENDING; s++) {
-        while (fake_kube_n_open() > 0) {
-            answer(&w, fake_kube_open(0), -EDQUOT, QUOTA);
-        }
+        answer_all(&w, KUBE_POST, -EDQUOT, QUOTA);
         pass_ms(&w, 1000);
     }
     assert_in_range(s, 13, 17);
@@ -429,9 +414,7 @@ TEST(half_a_gang_in_a_full_quota_gives_way)
     assert_string_equal(wait_of(&w).reason, "QuotaExceeded");
     assert_int_equal(fake_kube_open(0)->req.method, KUBE_DELETE);
     answer(&w, fake_kube_open(0), 0, "{}");
-    while (fake_kube_n_open() > 0) { /* the one whose POST was under way */
-        answer(&w, fake_kube_open(0), -ENOENT, "no");
-    }
+    answer_all(&w, KUBE_GET, -ENOENT, "no"); /* the one whose POST was under way */
     notify(&w, KUBE_CHANGE_REMOVED, pod, NULL);
     pass_ms(&w, 8000);
     assert_int_equal(fake_kube_n_open(), 0);

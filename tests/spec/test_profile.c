@@ -52,12 +52,12 @@ TEST(reads_every_field)
     assert_string_equal(p->description, "a peer");
     assert_string_equal(p->install, "script/bench peers install torch");
     assert_string_equal(p->requirements, "requirements.txt");
-    assert_int_equal(p->models.words.len, 1);
+    assert_int_equal(p->models.list.len, 1);
     assert_true(p->datasets[DATASET_SYNTHETIC] && p->datasets[DATASET_IDX]);
     assert_false(p->datasets[DATASET_CIFAR10] || p->exchanges[EXCHANGE_PSERVER]);
     assert_true(p->exchanges[EXCHANGE_NONE]);
-    assert_int_equal(p->commands[ROLE_PSERVER].words.len, 0);
-    assert_int_equal(p->commands[ROLE_TRAINER].words.len, 4);
+    assert_int_equal(p->commands[ROLE_PSERVER].list.len, 0);
+    assert_int_equal(p->commands[ROLE_TRAINER].list.len, 4);
 }
 
 TEST(refuses_what_is_wrong)
@@ -114,7 +114,7 @@ TEST(placing_names_files_and_interpreter)
         _cleanup_(profile_freep) struct profile *p = load(good);
         profile_place(p, "/p", rows[i].interpreter);
         for (size_t k = 0; k < 4; k++) {
-            assert_string_equal(p->commands[ROLE_TRAINER].words.items[k], rows[i].expected[k]);
+            assert_string_equal(p->commands[ROLE_TRAINER].list.items[k], rows[i].expected[k]);
         }
     }
 }

@@ -6,6 +6,8 @@
 #include <sqlite3.h>
 
 #include "tests/test.h"
+#include "base/mem.h"
+#include "spec/run_def.h"
 #include "store/store.h"
 
 static inline struct store *store_in_folder(char folder[static 64], char url[static 96])
@@ -16,6 +18,30 @@ static inline struct store *store_in_folder(char folder[static 64], char url[sta
     struct store *s = NULL;
     assert_int_equal(store_open(url, true, &s, NULL), 0);
     return s;
+}
+
+/* A run as it was frozen, which has come so far. */
+static inline void store_put_def(struct store *s, const struct run_def *def,
+                                 const struct run_status *status)
+{
+    _cleanup_(freep) char *definition = json_dumps(def->spec->definition, JSON_COMPACT);
+    const struct run_row row = {.uid = def->uid,
+                                .name = def->name,
+                                .benchmark = def->spec->name,
+                                .definition_json = definition,
+                                .created_unix_ms = def->created_unix_ms,
+                                .cpus = def->cpus};
+    assert_int_equal(s->ops->put_run(s, &row, NULL), 0);
+    assert_int_equal(s->ops->put_status(s, def->uid, status, NULL), 0);
+}
+
+/* An attempt of it; n logs. */
+static inline void store_put_attempt(struct store *s, const struct run_def *def,
+                                     const struct attempt_row *row, const struct replica_log *logs,
+                                     size_t n)
+{
+    const struct trial_terms terms = run_def_terms(def, row->id.point);
+    assert_int_equal(s->ops->save_attempt(s, def->uid, row, &terms, logs, n, NULL, NULL), 0);
 }
 
 /* As somebody with an editor of SQLite files. */

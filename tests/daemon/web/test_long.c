@@ -25,27 +25,6 @@ struct rig {
     struct site site;
 };
 
-static void save(struct rig *rig, const struct attempt_row *row)
-{
-    const struct trial_terms terms = run_def_terms(rig->run.def, row->id.point);
-    assert_int_equal(rig->store->ops->save_attempt(rig->store, rig->run.def->uid, row, &terms, NULL,
-                                                   0, NULL, NULL),
-                     0);
-}
-
-static struct run_row row_of(const struct rig *rig)
-{
-    return (struct run_row){
-        .uid = rig->run.def->uid,
-        .name = rig->run.def->name,
-        .benchmark = "demo",
-        .definition_json = json_dumps(rig->run.def->spec->definition, 0),
-        .created_unix_ms = rig->run.def->created_unix_ms,
-        .cpus = 8,
-        .status = {.phase = RUN_SUCCEEDED, .started_unix_ms = 1, .ended_unix_ms = 2},
-    };
-}
-
 static struct rig *rig_new(void)
 {
     struct rig *rig = xnew(struct rig);
@@ -63,10 +42,8 @@ static struct rig *rig_new(void)
     buf_puts(&sweep, "}}");
     fixture_init(&rig->run, buf_cstr(&sweep),
                  "  baseline: {kind: Point, where: {batch_size: 1}}\n  repeats: {min: 3}\n", 8);
-    struct run_row row = row_of(rig);
-    assert_int_equal(rig->store->ops->put_run(rig->store, &row, NULL), 0);
-    assert_int_equal(rig->store->ops->put_status(rig->store, row.uid, &row.status, NULL), 0);
-    free(row.definition_json);
+    store_put_def(rig->store, rig->run.def,
+                  &(struct run_status){RUN_SUCCEEDED, .started_unix_ms = 1, .ended_unix_ms = 2});
     char pad[PAD_BYTES + 1];
     memset(pad, 'x', PAD_BYTES);
     pad[PAD_BYTES] = '\0';
@@ -78,7 +55,7 @@ static struct rig *rig_new(void)
                                          json_pack("{s:s, s:o, s:s}", "cpu_model", "c", "node",
                                                    json_sprintf("n%u", p % 7), "pad", pad));
             }
-            save(rig, attempt);
+            store_put_attempt(rig->store, rig->run.def, attempt, NULL, 0);
         }
     }
     rig->site.store = rig->store;

@@ -96,31 +96,15 @@ static void on_done(struct render_job *job)
     assert_int_equal(sem_post(&done), 0);
 }
 
-static void put(struct rig *rig)
-{
-    struct run_row row = {
-        .uid = rig->run.def->uid,
-        .name = rig->run.def->name,
-        .benchmark = "demo",
-        .definition_json = json_dumps(rig->run.def->spec->definition, 0),
-        .status = {.phase = RUN_SUCCEEDED, .ended_unix_ms = 1},
-    };
-    assert_int_equal(rig->store->ops->put_run(rig->store, &row, NULL), 0);
-    free(row.definition_json);
-    const struct trial_terms terms = run_def_terms(rig->run.def, 0);
-    assert_int_equal(rig->store->ops->save_attempt(rig->store, rig->run.def->uid,
-                                                   fixture_throughput(&rig->run, 0, 0, 50), &terms,
-                                                   NULL, 0, NULL, NULL),
-                     0);
-}
-
 static struct rig *rig_new(void)
 {
     struct rig *rig = xnew(struct rig);
     rig->store = store_in_folder(rig->folder, rig->url);
     fixture_init(&rig->run, "{grid: {pservers: [1], trainers: [1, 2]}}", "  repeats: {min: 3}\n",
                  8);
-    put(rig);
+    store_put_def(rig->store, rig->run.def,
+                  &(struct run_status){.phase = RUN_SUCCEEDED, .ended_unix_ms = 1});
+    store_put_attempt(rig->store, rig->run.def, fixture_throughput(&rig->run, 0, 0, 50), NULL, 0);
     rig->view = daemon_view_new();
     now_ns = 1000 * S_NS;
     cpu_ns = submitter_cpu_ns = 0;

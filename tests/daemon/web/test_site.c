@@ -38,27 +38,7 @@ static void save(struct rig *rig, const struct attempt_row *row)
         logs[n++] = (struct replica_log){rep->id, role_to_string(rep->id.role),
                                          strlen(role_to_string(rep->id.role))};
     }
-    const struct trial_terms terms = run_def_terms(rig->run.def, row->id.point);
-    assert_int_equal(rig->store->ops->save_attempt(rig->store, rig->run.def->uid, row, &terms, logs,
-                                                   n, NULL, NULL),
-                     0);
-}
-
-static void put_run(struct rig *rig)
-{
-    struct run_row row = {
-        .uid = rig->run.def->uid,
-        .name = rig->run.def->name,
-        .benchmark = "demo",
-        .definition_json = json_dumps(rig->run.def->spec->definition, 0),
-        .created_unix_ms = rig->run.def->created_unix_ms,
-        .cpus = 8,
-        .status = rig->status,
-    };
-    struct store *s = rig->store;
-    assert_int_equal(s->ops->put_run(s, &row, NULL), 0);
-    assert_int_equal(s->ops->put_status(s, row.uid, &rig->status, NULL), 0);
-    free(row.definition_json);
+    store_put_attempt(rig->store, rig->run.def, row, logs, n);
 }
 
 static struct rig *rig_new(void)
@@ -77,7 +57,7 @@ static struct rig *rig_new(void)
         .started_unix_ms = 1795165972000,
         .has_current = true,
     };
-    put_run(rig);
+    store_put_def(rig->store, rig->run.def, &rig->status);
     for (uint32_t trial = 0; trial < 3; trial++) {
         for (uint32_t point = 0; point < 3; point++) {
             if (point != 1 || trial != 2) {
