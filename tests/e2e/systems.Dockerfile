@@ -1,6 +1,5 @@
 # The image of test_systems.py, which dockerfile.py builds: JAX, and Open MPI with sshd, for programs in Python. The context is benchmarks/profiles.
-ARG BASE=python:3.11-slim-bookworm
-FROM $BASE
+FROM python:3.11-slim-bookworm
 RUN apt-get update \
  && apt-get install -y --no-install-recommends openmpi-bin openssh-client openssh-server \
  && rm -rf /var/lib/apt/lists/*
