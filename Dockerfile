@@ -6,7 +6,8 @@
 # Every result names the source that way; without the argument it says "unknown". Then load them on every node, or push them to a registry (docs/install.md). Both run as uid 65532 and write only into
 # mounted volumes, so the root file system may be read-only. The tests use no Docker: tests/e2e/mkimage.py makes the same
 # images from a build tree, and tests/e2e/test_image.py compares the two.
-FROM debian:bookworm-slim AS build
+ARG BASE=debian:bookworm-slim
+FROM $BASE AS build
 COPY script/packages.txt /tmp/
 RUN apt-get update \
  && apt-get install -y --no-install-recommends $(sed -n 's/^build  *//p' /tmp/packages.txt)
@@ -16,7 +17,7 @@ ARG BENCHD_SOURCE
 RUN meson setup /build /src --prefix=/usr -Dtests=disabled \
  && DESTDIR=/out meson install -C /build --strip
 
-FROM debian:bookworm-slim AS base
+FROM $BASE AS base
 RUN groupadd --gid 65532 benchd \
  && useradd --uid 65532 --gid 65532 --no-create-home --home-dir /nonexistent --shell /usr/sbin/nologin benchd
 

@@ -23,12 +23,12 @@ static const struct role_verb roles[] = {
 
 static void print_help(FILE *to)
 {
-    fprintf(to, "Usage: benchworker ROLE [OPTION...]\n\nRoles:\n");
+    (void)fprintf(to, "Usage: benchworker ROLE [OPTION...]\n\nRoles:\n");
     for (size_t i = 0; i < COUNT_OF(roles); i++) {
-        fprintf(to, "  %-10s %s\n", roles[i].name, roles[i].help);
+        (void)fprintf(to, "  %-10s %s\n", roles[i].name, roles[i].help);
     }
-    fprintf(to, "\nRun 'benchworker ROLE --help' for the options of a role, 'benchworker "
-                "--version' for the version.\n");
+    (void)fprintf(to, "\nRun 'benchworker ROLE --help' for the options of a role, 'benchworker "
+                      "--version' for the version.\n");
 }
 
 /* Flushes stdout and reports a failed write, such as on a full disk. */
@@ -38,7 +38,7 @@ static int flushed(int code)
         return code;
     }
     if (code == EXIT_OK) { /* otherwise the role has reported an error */
-        fprintf(stderr, "benchworker: cannot write to stdout\n");
+        (void)fprintf(stderr, "benchworker: cannot write to stdout\n");
         code = EXIT_WORKER_RESOURCE;
     }
     return code;
@@ -51,11 +51,11 @@ static int unknown_role(const char *word)
         names[i] = roles[i].name;
     }
     const char *hint = str_suggest(word, names, COUNT_OF(roles));
+    (void)fprintf(stderr, "benchworker: unknown role '%s'; ", word);
     if (hint != NULL) {
-        fprintf(stderr, "benchworker: unknown role '%s'; did you mean %s?\n", word, hint);
+        (void)fprintf(stderr, "did you mean %s?\n", hint);
     } else {
-        fprintf(stderr, "benchworker: unknown role '%s'; run 'benchworker --help' for the list\n",
-                word);
+        (void)fputs("run 'benchworker --help' for the list\n", stderr);
     }
     return EXIT_USAGE;
 }

@@ -237,7 +237,7 @@ int role_run(enum role role, int argc, char *const *argv,
     struct err err = {0};
     const int r = role_env_read(role, argc, argv, &e, &err);
     if (r < 0) {
-        fprintf(stderr, "benchworker %s: %s\n", role_to_string(role), err.msg);
+        (void)fprintf(stderr, "benchworker %s: %s\n", role_to_string(role), err.msg);
         return EXIT_USAGE;
     }
     if (r > 0) {

@@ -348,7 +348,7 @@ int role_bench(int argc, char *const *argv)
                                                                   : run(&b, &err);
     args_done(&args);
     if (err.msg[0] != '\0') {
-        fprintf(stderr, "benchworker bench: %s\n", err.msg);
+        (void)fprintf(stderr, "benchworker bench: %s\n", err.msg);
     }
     return code;
 }

@@ -361,7 +361,7 @@ static void print_digest(const struct trainer *t)
     auth_sha256(model_param_data(model), model_n_params(model) * sizeof(float), digest);
     (void)fputs("params_digest ", stderr);
     for (size_t i = 0; i < sizeof(digest); i++) {
-        fprintf(stderr, "%02x", digest[i]);
+        (void)fprintf(stderr, "%02x", digest[i]);
     }
     (void)fputc('\n', stderr);
 }
@@ -372,8 +372,8 @@ static int print_accuracy(struct trainer *t, struct err *err)
     struct dataset *test = NULL;
     const int r = dataset_open(e->data, DATA_TEST, (uint64_t)e->seed, &test, err);
     if (r >= 0) {
-        fprintf(stderr, "test_accuracy %.4f\n",
-                learner_accuracy(&t->learner, test, (uint32_t)e->batch_size));
+        (void)fprintf(stderr, "test_accuracy %.4f\n",
+                      learner_accuracy(&t->learner, test, (uint32_t)e->batch_size));
         dataset_free(test);
     }
     return r;

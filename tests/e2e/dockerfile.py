@@ -37,14 +37,17 @@ def own_python(version):
 def why_not(name):
     """Why this machine cannot make the image of a profile, or None."""
     text = (CONTEXT / name / "Dockerfile").read_text(encoding="utf-8")
-    return peers.how_to_get(name) if f"FROM {PYTHON_38}" in text and own_python("3.8") is None else None
+    return peers.how_to_get(name) if ["FROM", PYTHON_38] in instructions(text) and own_python("3.8") is None else None
 
 
-def instructions(text):
-    """[word, rest] of each, without comments, its lines joined."""
+def instructions(text, base=None):
+    """[word, rest] of each, without comments, its lines joined. If the first is ARG BASE, FROM has `base` or the default of that for it."""
     lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
-    joined = re.sub(r"\\\n\s*", " ", "\n".join(lines))
-    return [line.split(None, 1) for line in joined.splitlines()]
+    found = [line.split(None, 1) for line in re.sub(r"\\\n\s*", " ", "\n".join(lines)).splitlines()]
+    if found[0][0] != "ARG":
+        return found
+    default = found.pop(0)[1].removeprefix("BASE=")
+    return [[word, rest.replace("$BASE", base or default) if word == "FROM" else rest] for word, rest in found]
 
 
 def copied(rest, context=CONTEXT):
@@ -152,9 +155,8 @@ def archive(name, path=None):
     """Of a profile's Dockerfile, or of the one at `path`."""
     text = (path or CONTEXT / name / "Dockerfile").read_text(encoding="utf-8")
     parts = [text, *(pathlib.Path(module.__file__).read_text(encoding="utf-8") for module in (mkimage, sys.modules[__name__]))]
-    for word, rest in instructions(text):
-        if word == "COPY" and not rest.startswith("--"):
-            parts += [f"{file} {hashlib.sha256(data).hexdigest()}" for file, data in copied(rest).items()]
+    sources = [rest for word, rest in instructions(text) if word == "COPY" and not rest.startswith("--")]
+    parts += [f"{file} {hashlib.sha256(data).hexdigest()}" for rest in sources for file, data in copied(rest).items()]
     return bare_root.kept(f"image-{name}", ".tar", parts, lambda out, _: build(out, mkimage.image_name(name), text))
 
 

@@ -150,7 +150,6 @@ class FaultProxy(Server):
         """Serves another certificate from now on, and resets what there is."""
         async def again():
             self._server.close()
-            await self._server.wait_closed()
             self._cert = (cert, key)
             await self._listen()
         self.call(again())

@@ -41,7 +41,7 @@ def flags_of(command, directory):
 def flags_by_folder(root, build):
     """Compiler and flags for each source folder: {folder: [cc, flags...]}; "" is for the rest."""
     includes = [f"-I{root}", f"-I{os.path.join(root, 'lib')}"]
-    commands = {"": [os.environ.get("CC", "cc")] + FALLBACK + includes}
+    commands = {"": [*shlex.split(os.environ.get("CC", "cc")), *FALLBACK, *includes]}
     if build is None:
         return commands
     with open(os.path.join(build, "compile_commands.json"), encoding="utf-8") as f:

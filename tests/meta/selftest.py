@@ -282,7 +282,7 @@ class SelfTest(unittest.TestCase):
                 ("ctl/b.c", "/* It is\n * none. */\n", "is none"), ("ctl/b.c", 'char *s = "it tells";\n', "tells"),
                 ("ctl/a.c", '/* nobody */ char *s = "nobody";\n', "nobody"), ("docs/a.md", "Beside it.\n", "beside"),
                 ("README.md", "what stands there\n", "stands there"), ("bench/a.py", "# told\n", "told"),
-                ("bench/a.py", '"""told"""\n', "told"), ("script/x", "x # meanwhile\n", "meanwhile"),
+                ("bench/a.py", '"""told"""\n', "told"), ("bench/a.py", 'f"{x} told"\n', "told"), ("script/x", "x # meanwhile\n", "meanwhile"),
                 ("lib/a.h", "/* A run, whose end it is. */\n", "whose"), ("ctl/a.c", "int a;\n", "allowed and has no hit")):
             found = self.findings(check, {**good, path: text})
             self.assertEqual(len(found), 1, found)

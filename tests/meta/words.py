@@ -54,8 +54,8 @@ def texts(path, text):
         return [(True, text)]
     if path.endswith(".py"):
         tokens = tokenize.generate_tokens(io.StringIO(text).readline)
-        return [(token.type == tokenize.STRING, token.string) for token in tokens
-                if token.type in (tokenize.COMMENT, tokenize.STRING)]
+        return [(token.type != tokenize.COMMENT, token.string) for token in tokens
+                if token.type in (tokenize.COMMENT, tokenize.STRING, getattr(tokenize, "FSTRING_MIDDLE", None))]  # the last: from Python 3.12
     if path.endswith((".c", ".h")):
         return [(False, csource.comments_only(text))] + [(True, string) for string in csource.strings(text)]
     return [(False, comment) for comment in _SHELL_COMMENT.findall(text)]

@@ -67,7 +67,7 @@ static void add_feature(const char *name, bool has)
 {
     size_t len = strlen(features);
     if (has) {
-        snprintf(features + len, sizeof(features) - len, "%s%s", len == 0 ? "" : " ", name);
+        (void)snprintf(features + len, sizeof(features) - len, "%s%s", len == 0 ? "" : " ", name);
     }
 }
 
