@@ -15,6 +15,7 @@ const char *const log_verdict_names[LOG_VERDICT_COUNT] = {"None", "Agrees", "One
 void log_reading_done(struct log_reading *r)
 {
     vec_done(&r->spans);
+    json_decref(r->versions);
     free(r->why);
     *r = (struct log_reading){0};
 }

@@ -109,6 +109,7 @@ void log_reader_end_done(struct log_reader_end *e)
 {
     summary_free(e->summary);
     free(e->why);
+    json_decref(e->versions);
     json_decref(e->reading);
     *e = (struct log_reader_end){0};
 }
@@ -117,6 +118,7 @@ void log_reader_end(struct log_reader *l, int64_t t_ns, struct log_reader_end *r
 {
     log_parser_end(l->parser, t_ns);
     *ret = (struct log_reader_end){
+        .versions = json_incref(log_parser_reading(l->parser)->versions),
         .reading = log_reading_to_json(log_parser_reading(l->parser)),
     };
     struct log_result result;
