@@ -51,18 +51,9 @@ enum exit_code definition_open(const struct cli *cli, struct definition_file *re
 {
     const char *file = args_get(&cli->args, "file", NULL);
     enum exit_code code = definition_named(cli);
-    if (code != EXIT_OK) {
-        return code;
-    }
-    struct err err = {0};
-    int r = file != NULL ? definition_read(file, ret, &err)
-                         : definition_find(cli->args.words[0], ret, &err);
-    if (r == -ENOENT) {
-        _cleanup_(freep) char *fix =
-            definition_fix(file != NULL ? file : cli->args.words[0], file != NULL);
-        return cli_error(EXIT_NOT_FOUND, fix, "%s", err.msg);
-    }
-    return r < 0 ? cli_error(EXIT_LOCAL_RESOURCE, NULL, "%s", err.msg) : EXIT_OK;
+    return code != EXIT_OK
+               ? code
+               : definition_take(file != NULL ? file : cli->args.words[0], file != NULL, ret);
 }
 
 /* "a.b.c" in a tree of maps. */

@@ -56,13 +56,9 @@ static enum exit_code fetch(const char *path, const char *room)
     int r = open_bytes(path, &bytes, &in, &err);
     enum exit_code code = EXIT_OK;
     if (r < 0) {
-        _cleanup_(freep) char *fix =
-            file_fix(r, path, "write an archive with: benchctl export RUN");
-        code = cli_error(r == -ENOENT   ? EXIT_NOT_FOUND
-                         : r == -EINVAL ? EXIT_USAGE
-                         : r == -E2BIG  ? EXIT_ARCHIVE
-                                        : EXIT_LOCAL_RESOURCE,
-                         fix, "%s", err.msg);
+        code = r == -E2BIG
+                   ? cli_error(EXIT_ARCHIVE, NULL, "%s", err.msg)
+                   : file_error(r, path, "write an archive with: benchctl export RUN", &err);
     } else if ((r = run_file_unpack(in, room, RUN_FILE_MAX_BYTES, &err)) < 0) {
         code = archive_error(r, path, &err);
     }

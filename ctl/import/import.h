@@ -20,6 +20,7 @@
 #include "store/run_file.h"
 
 #define IMPORT_STDIN "-"
+#define IMPORT_FILE_FIX "name a file that exists, or - for stdin"
 #define IMPORT_LOG_BYTES ((size_t)64 << 20) /* that are stored of a log, as of a live replica */
 #define IMPORT_HEAD_BYTES ((size_t)1 << 20) /* so much of a log shows which rule it needs */
 #define NAME_UNKNOWN "unknown"
@@ -113,8 +114,6 @@ typedef void (*import_bytes_fn)(void *ctx, const char *data, size_t len);
  * compressed. */
 int import_file_read(const char *path, import_bytes_fn on_bytes, void *ctx, struct import_file *ret,
                      struct err *err);
-/* Prints the error of a file of which the reading failed with `r`. */
-enum exit_code import_file_explain(int r, const char *path, const struct err *err);
 
 /* ---- import_rule.c ---- */
 

@@ -6,18 +6,8 @@
 
 #include "base/str.h"
 #include "ctl/import/import.h"
-#include "ctl/runs/find.h"
 
 #define CHUNK 65536
-
-enum exit_code import_file_explain(int r, const char *path, const struct err *err)
-{
-    _cleanup_(freep) char *fix = file_fix(r, path, "name a file that exists, or - for stdin");
-    return cli_error(r == -ENOENT    ? EXIT_NOT_FOUND
-                     : r == -EBADMSG ? EXIT_USAGE
-                                     : EXIT_LOCAL_RESOURCE,
-                     fix, "%s", err->msg);
-}
 
 #define HAS_MAGIC(data, len, magic)                                                                \
     ((size_t)(len) >= sizeof(magic) - 1 && memcmp(data, magic, sizeof(magic) - 1) == 0)

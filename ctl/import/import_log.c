@@ -9,7 +9,6 @@
 
 /* A stamp before it is a time of day, or a month and a day, of an unknown year. */
 #define FIRST_DATE_NS (INT64_C(631152000) * 1000000000) /* 1990 */
-#define WARMUP_STEPS 10                                 /* as the reader of definitions has it */
 #define FIX_ALONE                                                                                  \
     "name the logs of all, separated by commas; if one process prints for all, take the '#' from " \
     "'scope: Job,' (its figure is that of all) or 'scope: Each,' (it is that of each) in the "     \

@@ -3,6 +3,7 @@
 
 #include "ctl/definition/definition.h"
 #include "ctl/import/import.h"
+#include "ctl/runs/find.h"
 #include "result/result_build.h"
 #include "spec/log_rule.h"
 #include "spec/name.h"
@@ -67,7 +68,7 @@ static enum exit_code read_log(struct import *im, const struct import_trial *tri
     struct err err = {0};
     const int r = import_log_read(l, &params, max_bytes, trial->logs.len == 1, &err);
     if (r < 0) {
-        return import_file_explain(r, l->path, &err);
+        return file_error(r, l->path, IMPORT_FILE_FIX, &err);
     }
     if (vec_any(&im->trials, it, is_read(it, l))) {
         return cli_error(EXIT_USAGE, "give each log once", "%s: this file was given twice",

@@ -78,8 +78,10 @@ static void read_system(const char *path, struct mlperf_entry *e)
     json_auto_t *system = json_loads(buf_cstr(&text), 0, NULL);
     e->environment = JSON_OBJECT_OF({"accelerator", text_of(system, "accelerator_model_name")},
                                     {"framework", text_of(system, "framework")},
-                                    {"cpu_model", text_of(system, "host_processor_model_name")},
-                                    {"system", json_text_or_null(e->system)});
+                                    {"cpu_model", text_of(system, "host_processor_model_name")});
+    _cleanup_(freep) char *machine = json_dumps(e->environment, JSON_COMPACT);
+    e->series = xasprintf("%s\n%s\n%s", e->benchmark, e->submitter, machine);
+    JSON_ADD(e->environment, {"system", json_text_or_null(e->system)});
     const int64_t all =
         count_of(system, "number_of_nodes") * count_of(system, "accelerators_per_node");
     e->accelerators = all <= SPEC_MAX_IMPORTED ? all : 0;
@@ -197,19 +199,9 @@ static int compare_entries(const void *a, const void *b)
                                         : strcmp(x->system, y->system);
 }
 
-static const char *said(const struct mlperf_entry *e, const char *key)
-{
-    const char *text = json_string_value(json_object_get(e->environment, key));
-    return text == NULL ? "" : text;
-}
-
 /* The entries of a series are next to each other then, the smallest first. */
 static void sort_series(struct mlperf_import *im)
 {
-    vec_each (struct mlperf_entry, e, &im->entries) {
-        e->series = xasprintf("%s\n%s\n%s\n%s\n%s", e->benchmark, e->submitter,
-                              said(e, "accelerator"), said(e, "framework"), said(e, "cpu_model"));
-    }
     vec_each (struct mlperf_entry, e, &im->entries) {
         e->is_alone = vec_any(&im->entries, it,
                               it != e && it->accelerators == e->accelerators &&

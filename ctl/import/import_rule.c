@@ -63,8 +63,7 @@ static enum exit_code read_rule_file(struct import *im, const char *path)
     struct err err = {0};
     const int r = definition_read(path, &file, &err);
     if (r < 0) {
-        _cleanup_(freep) char *fix = file_fix(r, path, RULES_FIX);
-        return cli_error(r == -ENOENT ? EXIT_NOT_FOUND : EXIT_LOCAL_RESOURCE, fix, "%s", err.msg);
+        return file_error(r, path, RULES_FIX, &err);
     }
     _cleanup_(diags_done) struct diags diags = {0};
     struct node *root = NULL;
@@ -123,7 +122,7 @@ static enum exit_code read_first(const struct import *im, struct first *ret)
     struct err err = {0};
     int r = import_file_read(ret->path, take_first_bytes, &ret->text, &file, &err);
     if (r < 0) {
-        return import_file_explain(r, ret->path, &err);
+        return file_error(r, ret->path, IMPORT_FILE_FIX, &err);
     }
     struct log_guess *const guess = &ret->guess;
     ret->who.is_labelled = log_is_labelled(buf_cstr(&ret->text), ret->text.len, ret->who.trainers);

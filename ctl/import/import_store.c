@@ -22,6 +22,9 @@ static void add_replica(struct import_log *l, struct attempt_row *row)
     const bool has_date = l->first_ns > 0;
     const int64_t first = has_date ? l->first_ns / 1000000 : date_of_file(l);
     const int64_t last = has_date ? l->last_ns / 1000000 : first;
+    json_t *versions = log_parser_reading(l->parser)->versions;
+    l->environment = l->environment == NULL && versions != NULL ? json_object() : l->environment;
+    (void)json_object_set(l->environment, "versions", versions); /* NULL: none */
     size_t len;
     (void)capture_text(&l->capture, &len); /* only its length */
     *vec_push(&row->replicas) = (struct replica_row){

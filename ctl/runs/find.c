@@ -13,6 +13,7 @@
 #include "config.h"
 #include "doc/tree.h"
 #include "base/whole_file.h"
+#include "ctl/cli/cli.h"
 #include "ctl/cli/this_machine.h"
 
 void definition_file_done(struct definition_file *f)
@@ -220,11 +221,21 @@ int definition_read_template(const void *ctx, const char *name, char **ret_path,
                          "no file '%s' next to the definition or with the shipped ones", name);
 }
 
-char *file_fix(int r, const char *path, const char *otherwise)
+enum exit_code definition_take(const char *name, bool is_path, struct definition_file *ret)
 {
-    if (r != -ENOENT) {
-        return NULL;
-    }
-    char *fix = fix_by_folder(path);
-    return fix != NULL ? fix : xstrdup(otherwise);
+    struct err err = {0};
+    const int r = is_path ? definition_read(name, ret, &err) : definition_find(name, ret, &err);
+    _cleanup_(freep) char *fix = r == -ENOENT ? definition_fix(name, is_path) : NULL;
+    return r >= 0
+               ? EXIT_OK
+               : cli_error(r == -ENOENT ? EXIT_NOT_FOUND : EXIT_LOCAL_RESOURCE, fix, "%s", err.msg);
+}
+
+enum exit_code file_error(int r, const char *path, const char *otherwise, const struct err *err)
+{
+    _cleanup_(freep) char *nearest = r == -ENOENT ? fix_by_folder(path) : NULL;
+    return cli_error(r == -ENOENT                    ? EXIT_NOT_FOUND
+                     : r == -EBADMSG || r == -EINVAL ? EXIT_USAGE
+                                                     : EXIT_LOCAL_RESOURCE,
+                     nearest != NULL || r != -ENOENT ? nearest : otherwise, "%s", err->msg);
 }

@@ -39,6 +39,8 @@ int definition_read_template(const void *ctx, const char *name, char **ret_path,
 /* What to do about a NAME that was not found, or about a file (is_path): the nearest file, else the
  * nearest shipped definition, else where the names are. Owned by the caller. */
 char *definition_fix(const char *name, bool is_path);
-/* The same for a file of another kind: the nearest file, else `otherwise`. NULL where `r`, of
- * reading it, is not -ENOENT. Owned. */
-char *file_fix(int r, const char *path, const char *otherwise);
+/* Reads a NAME, or the file at a path. Prints the error, with that. */
+enum exit_code definition_take(const char *name, bool is_path, struct definition_file *ret);
+/* Prints why a file of another kind could not be read; of one that does not exist with the nearest
+ * file, else `otherwise`. */
+enum exit_code file_error(int r, const char *path, const char *otherwise, const struct err *err);

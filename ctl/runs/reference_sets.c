@@ -16,13 +16,10 @@ static enum exit_code open_file(const char *path, struct reference **ret)
     _cleanup_(diags_done) struct diags diags = {0};
     struct err err;
     const int r = definition_read(path, &file, &err);
-    enum exit_code code = EXIT_OK;
-    if (r < 0) {
-        code = cli_error(r == -ENOENT ? EXIT_NOT_FOUND : EXIT_LOCAL_RESOURCE, NULL, "%s", err.msg);
-    } else if (reference_load(file.text, file.len, ret, &diags) < 0) {
-        code = cli_print_diags(&diags, file.path, file.text);
-    }
-    return code;
+    return r < 0 ? file_error(r, path, NULL, &err)
+           : reference_load(file.text, file.len, ret, &diags) < 0
+               ? cli_print_diags(&diags, file.path, file.text)
+               : EXIT_OK;
 }
 
 enum exit_code reference_open(const char *name, struct reference **ret)

@@ -117,12 +117,10 @@ static enum exit_code read_sibling(const char *name, struct bounds *ret)
 {
     _cleanup_(definition_file_done) struct definition_file file = {0};
     _cleanup_(diags_done) struct diags diags = {0};
-    struct err err = {0};
     struct spec *spec = NULL;
-    enum exit_code code = EXIT_OK;
-    if (definition_find(name, &file, &err) < 0) {
-        _cleanup_(freep) char *fix = definition_fix(name, false);
-        return cli_error(EXIT_NOT_FOUND, fix, "layers: %s", err.msg);
+    enum exit_code code = definition_take(name, false, &file);
+    if (code != EXIT_OK) {
+        return code;
     }
     const struct spec_overrides overrides = {TEMPLATES_OF(&file)};
     if (spec_load(file.text, file.len, &overrides, &spec, &diags) < 0) {
@@ -148,8 +146,7 @@ static enum exit_code read_file(const char *path, const struct spec *own, struct
     struct err err = {0};
     const int r = file_read(path, LAYERS_MAX_BYTES, &text, &err);
     if (r < 0) {
-        _cleanup_(freep) char *fix = file_fix(r, path, RECORD_FIX);
-        return cli_error(r == -ENOENT ? EXIT_NOT_FOUND : EXIT_LOCAL_RESOURCE, fix, "%s", err.msg);
+        return file_error(r, path, RECORD_FIX, &err);
     }
     if (spec_load_trace(buf_cstr(&text), text.len, &trace, &ret->assumed.batch_size, &diags) < 0) {
         return cli_print_diags(&diags, path, buf_cstr(&text));

@@ -86,13 +86,8 @@ static enum exit_code validate_one(const struct cli *cli, const struct profiles 
                                    const char *name, bool is_word)
 {
     _cleanup_(definition_file_done) struct definition_file file = {0};
-    struct err err = {0};
-    const int r = is_word ? definition_find(name, &file, &err) : definition_read(name, &file, &err);
-    if (r < 0) {
-        _cleanup_(freep) char *fix = r == -ENOENT ? definition_fix(name, !is_word) : NULL;
-        return cli_error(r == -ENOENT ? EXIT_NOT_FOUND : EXIT_LOCAL_RESOURCE, fix, "%s", err.msg);
-    }
-    return validate(cli, profiles, &file);
+    const enum exit_code code = definition_take(name, !is_word, &file);
+    return code == EXIT_OK ? validate(cli, profiles, &file) : code;
 }
 
 static enum exit_code validate_all(const struct cli *cli, const struct profiles *profiles)

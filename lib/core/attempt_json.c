@@ -2,13 +2,6 @@
 #include "core/attempt_json.h"
 #include "core/record_members.h"
 
-json_t *attempt_id_to_json(const struct attempt_id *id)
-{
-    return id == NULL ? json_null()
-                      : json_pack("{s:I, s:I, s:I}", "point", (json_int_t)id->point, "trial",
-                                  (json_int_t)id->trial, "attempt", (json_int_t)id->number);
-}
-
 /* clang-format off */
 static const struct record_member ids[] = {
     {"point", MEMBER_32, true, AT(attempt_id, point)},
@@ -16,8 +9,12 @@ static const struct record_member ids[] = {
     {"attempt", MEMBER_32, true, AT(attempt_id, number)},
 };
 static const struct record_members id_members = MEMBERS(ids, NULL);
-
 /* clang-format on */
+
+json_t *attempt_id_to_json(const struct attempt_id *id)
+{
+    return id == NULL ? json_null() : record_members_to_json(&id_members, id);
+}
 
 int attempt_id_from_json(const json_t *o, struct attempt_id *ret, struct err *err)
 {

@@ -144,7 +144,7 @@ static json_t *evaluations_to_json(const struct evaluations *e)
     return o;
 }
 
-static json_t *object_of(const struct record_members *members, const void *from)
+json_t *record_members_to_json(const struct record_members *members, const void *from)
 {
     json_t *o = json_object();
     write_members(o, members, from);
@@ -185,7 +185,7 @@ json_t *record_member_to_json(const struct record_member *m, const void *at)
     case MEMBER_TREE:
         return json_incref(*(json_t *const *)at);
     case MEMBER_OBJECT:
-        return object_of(m->members, at);
+        return record_members_to_json(m->members, at);
     case MEMBER_EVALUATIONS:
         return evaluations_to_json(*(struct evaluations *const *)at);
     case MEMBER_METRICS:

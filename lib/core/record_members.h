@@ -67,6 +67,8 @@ int record_set_object(const struct record_member *m, void *at, const json_t *v, 
 /* record.c: is the member of a struct at `from` written? And its value, owned; NULL: none. */
 bool record_has_member(const struct record_member *m, const void *from);
 json_t *record_member_to_json(const struct record_member *m, const void *at);
+/* All of a struct; owned; NULL: none is written. */
+json_t *record_members_to_json(const struct record_members *members, const void *from);
 
 extern const struct record_members record_head_members; /* of struct record */
 extern const struct record_members

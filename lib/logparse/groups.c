@@ -36,6 +36,7 @@
     "(?<!\\d|\\d:)(?:\\d{4}[-/]\\d\\d[-/]\\d\\d[T ]|\\d{4} "                                       \
     ")?\\d?\\d:\\d\\d:\\d\\d(?:[.,]\\d+)?"                                                         \
     "(?:Z|[-+]\\d\\d:?\\d\\d)?"
+#define VERSION "(?<![\\d.])\\d\\w*(?:[.+-]\\w+)*" /* 2.3.1+cu121 */
 
 const char *const log_group_names[LOG_GROUP_COUNT] = {
     [LOG_STEP] = "step",
@@ -74,6 +75,7 @@ const char *const log_group_names[LOG_GROUP_COUNT] = {
     [LOG_EVALUATION_MS] = "evaluation_ms",
     [LOG_CHECKPOINT_S] = "checkpoint_s",
     [LOG_CHECKPOINT_MS] = "checkpoint_ms",
+    [LOG_VERSION] = "version",
     [LOG_STAMP] = "stamp",
     [LOG_UNIX_S] = "unix_s",
     [LOG_UNIX_MS] = "unix_ms",
@@ -92,6 +94,7 @@ const char *log_group_body(enum log_group group, enum log_column column)
     return log_group_is_count(group) ? integers[column]
            : group == LOG_STAMP      ? STAMP
            : group == LOG_TIME_CLOCK ? CLOCK
+           : group == LOG_VERSION    ? VERSION
                                      : numbers[column];
 }
 

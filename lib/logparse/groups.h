@@ -13,7 +13,7 @@ enum log_group {
     LOG_SAMPLES, /* units that the line covers; in an Info line: that an epoch has */
     LOG_BYTES,   /* that one call moves, for the unit GB */
     LOG_RANK,    /* which process of several printed the line */
-    /* other numbers, but for two texts */
+    /* other numbers, but for three texts */
     LOG_RATE,             /* units a second */
     LOG_RATE_MB,          /* the same in megabytes, for the unit GB; it becomes a LOG_RATE */
     LOG_STEP_RATE,        /* steps a second */
@@ -43,11 +43,12 @@ enum log_group {
     LOG_EVALUATION_MS,
     LOG_CHECKPOINT_S, /* that saving a checkpoint took */
     LOG_CHECKPOINT_MS,
+    LOG_VERSION, /* of a library, as text; of patterns of `versions` alone */
     LOG_STAMP,   /* date and time of the line, as text */
     LOG_UNIX_S,  /* the same in seconds since 1970 */
     LOG_UNIX_MS, /* the same in milliseconds */
 };
-#define LOG_GROUP_COUNT 39
+#define LOG_GROUP_COUNT 40
 
 extern const char *const log_group_names[LOG_GROUP_COUNT]; /* in groups.c: "step", ... */
 bool log_group_is_count(enum log_group group);             /* a whole number */

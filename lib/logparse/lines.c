@@ -146,18 +146,12 @@ void log_lines_each(const char *text, size_t len, log_line_fn on_line, void *ctx
 /* The number that ends at `end`; -1: none. */
 static int64_t number_before(const char *line, size_t end)
 {
-    size_t start = end;
-    while (start > 0 && end - start < 9 && ascii_is_digit(line[start - 1])) {
-        start--;
+    int64_t v = 0, unit = 1;
+    for (size_t at = end; at > 0 && end - at < 9 && ascii_is_digit(line[at - 1]); at--) {
+        v += unit * (line[at - 1] - '0');
+        unit *= 10;
     }
-    if (start == end) {
-        return -1;
-    }
-    int64_t v = 0;
-    for (size_t i = start; i < end; i++) {
-        v = v * 10 + (line[i] - '0');
-    }
-    return v;
+    return unit == 1 ? -1 : v;
 }
 
 /* The text between the brackets: "default3", "rank3", "Rank 3". */

@@ -561,6 +561,7 @@ static enum log_use match_line(struct log_parser *p, const char *text, size_t te
 {
     const struct log_rule *rule = p->params.rule;
     struct log_match match;
+    log_versions_keep(p, text, text_len);
     if (rule->restart != NULL && rank < LOG_MAX_RANKS &&
         log_matcher_run(p->matcher, rule->restart, text, text_len, &match) > 0) {
         restart(p, rank);

@@ -15,6 +15,7 @@ const char *const log_verdict_names[LOG_VERDICT_COUNT] = {"None", "Agrees", "One
 void log_reading_done(struct log_reading *r)
 {
     vec_done(&r->spans);
+    json_decref(r->versions);
     free(r->why);
     *r = (struct log_reading){0};
 }
@@ -100,31 +101,6 @@ void log_reading_format(const struct log_reading *r, struct buf *out)
 
 /* ---- JSON ---- */
 
-static json_t *real_or_null(double v)
-{
-    return isfinite(v) ? json_real(v) : json_null();
-}
-
-static json_t *span_to_json(const struct log_span *s)
-{
-    return JSON_OBJECT_OF(
-        {"use", json_string(log_use_names[s->use])}, {"first", json_integer((json_int_t)s->first)},
-        {"last", json_integer((json_int_t)s->last)}, {"lines", json_integer((json_int_t)s->n)},
-        {"begin", real_or_null(s->begin)}, {"end", real_or_null(s->end)},
-        {"least", real_or_null(s->least)}, {"most", real_or_null(s->most)});
-}
-
-json_t *log_reading_to_json(const struct log_reading *r)
-{
-    return JSON_OBJECT_OF(
-        {"verdict", json_string(log_verdict_names[r->verdict])},
-        {"witness", json_string(log_witness_names[r->witness])}, {"rate", real_or_null(r->rate)},
-        {"pace", real_or_null(r->pace)}, {"unit", json_text_or_null(r->unit)},
-        {"why", json_text_or_null(r->why)}, {"lines", json_integer((json_int_t)r->n_lines)},
-        {"read", json_integer((json_int_t)r->n_read)},
-        {"spans", JSON_ARRAY_OF(vec_each (struct log_span, s, &r->spans), span_to_json(s))});
-}
-
 /* clang-format off */
 static const struct record_member span_list[] = {
     {"use", MEMBER_WORD, true, AT(log_span, use), .words = log_use_names, .n_words = LOG_USE_COUNT},
@@ -149,6 +125,15 @@ static const struct record_member reading_list[] = {
 };
 static const struct record_members reading_members = MEMBERS(reading_list, NULL);
 /* clang-format on */
+
+json_t *log_reading_to_json(const struct log_reading *r)
+{
+    json_t *o = record_members_to_json(&reading_members, r);
+    JSON_ADD(o, {"unit", json_text_or_null(r->unit)},
+             {"spans", JSON_ARRAY_OF(vec_each (struct log_span, s, &r->spans),
+                                     record_members_to_json(&span_members, s))});
+    return o;
+}
 
 int log_reading_of_json(const json_t *json, struct log_reading *ret)
 {

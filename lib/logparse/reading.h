@@ -47,6 +47,7 @@ struct log_reading {
      * the standard error, as a part of it. NaN: no pace. They are not stored. */
     double step_units, step_error;
     const char *unit; /* "samples"; static */
+    json_t *versions; /* by their names in the rule; owned; NULL: none; no part of its JSON */
     char *why; /* why the verdict is not Agrees, in one sentence; owned; NULL if nothing is said */
 };
 void log_reading_done(struct log_reading *r);

@@ -60,6 +60,11 @@ static const char *read_pattern(struct diags *d, const struct place *item, const
                         "the pattern is wrong at character %zu: %s", offset + 1, err.msg);
         return NULL;
     }
+    if (text != NULL &&
+        log_pattern_has(*ret, LOG_VERSION) != str_eq_or_null(item->key, "versions")) {
+        reader_complain(d, PLACE(item, key), "add or remove (?<version>)",
+                        "a pattern has the group 'version' if it is one of 'versions'");
+    }
     return text;
 }
 
@@ -113,6 +118,11 @@ struct log_rule *log_rule_read(struct diags *d, const struct place *at)
     (void)read_pattern(d, &place, "restart", &rule->restart);
     (void)read_pattern(d, &place, "end", &rule->end);
     (void)read_pattern(d, &place, "header", &rule->header);
+    place_items (item, &place, "versions") {
+        struct log_version *version = vec_push(&rule->versions);
+        *version = (struct log_version){.name = xstrdup(item.key)};
+        (void)read_pattern(d, item.up, item.key, &version->pattern);
+    }
     place_items (item, &place, "lines") {
         read_line(d, &item, vec_push(&rule->lines));
     }
@@ -155,6 +165,11 @@ void log_rule_free(struct log_rule *rule)
         log_pattern_free(it->pattern);
     }
     vec_done(&rule->lines);
+    vec_each (struct log_version, it, &rule->versions) {
+        free(it->name);
+        log_pattern_free(it->pattern);
+    }
+    vec_done(&rule->versions);
     log_pattern_free(rule->restart);
     log_pattern_free(rule->end);
     log_pattern_free(rule->header);

@@ -44,6 +44,11 @@ struct log_skip { /* the warm-up */
     int64_t n;
 };
 
+struct log_version {             /* of what the program prints a version */
+    char *name;                  /* owned */
+    struct log_pattern *pattern; /* owned; it has the group `version` */
+};
+
 struct log_line_rule {
     enum log_kind kind;
     enum log_scope scope;
@@ -67,6 +72,7 @@ struct log_rule {
     struct log_pattern *restart; /* owned; NULL, or of lines at which steps may begin anew */
     struct log_pattern *end;     /* owned; NULL, or of the line without which the program was cut */
     struct log_pattern *header;  /* owned; NULL, or of the line above a table that counts */
+    VEC(struct log_version) versions;
     VEC(struct log_line_rule) lines; /* the first that matches a line decides */
 };
 

@@ -27,7 +27,7 @@ static const struct {
     {"global_batch_size", "batch of the job"}, {"instance_type", "instance type"},
     {"zone", "zone"}, {"node_labels", "node labels"}, {"kubernetes", "Kubernetes"},
     {"work", "work"}, {"program", "program"}, {"program_folder", "folder of the program"},
-    {"transport", "transport"},
+    {"versions", "versions"}, {"transport", "transport"},
 };
 /* clang-format on */
 

@@ -9,7 +9,7 @@
 #include "base/texts.h"
 
 /* The CPU's clock may change by itself and is no key; compare has its own words for transports. */
-#define MACHINE_KEYS_COMPARED 28
+#define MACHINE_KEYS_COMPARED 29
 enum {
     MACHINE_ACCELERATOR = 15,
     MACHINE_BATCH = 20,

@@ -34,11 +34,6 @@ static bool step_of(const struct log_reader *l, const struct log_figure *f, doub
     return *ret_samples >= 1 && *ret_samples <= UINT32_MAX && *ret_s > 0 && *ret_s < 1e9;
 }
 
-static uint32_t steps_of(const struct log_figure *f)
-{
-    return f->steps >= 1 && f->steps < 1e9 ? (uint32_t)f->steps : 1;
-}
-
 static void on_figure(void *ctx, const struct log_figure *f)
 {
     struct log_reader *l = ctx;
@@ -58,7 +53,7 @@ static void on_figure(void *ctx, const struct log_figure *f)
     }
     l->speaks_for_all = line->scope != LOG_SCOPE_REPLICA;
     uint32_t *count = f->is_warmup ? &l->n_warmup : &l->n_measured;
-    *count += steps_of(f);
+    *count += f->steps >= 1 && f->steps < 1e9 ? (uint32_t)f->steps : 1;
     const struct record record = {
         .type = RECORD_STEP,
         .who = l->who,
@@ -114,6 +109,7 @@ void log_reader_end_done(struct log_reader_end *e)
 {
     summary_free(e->summary);
     free(e->why);
+    json_decref(e->versions);
     json_decref(e->reading);
     *e = (struct log_reader_end){0};
 }
@@ -122,6 +118,7 @@ void log_reader_end(struct log_reader *l, int64_t t_ns, struct log_reader_end *r
 {
     log_parser_end(l->parser, t_ns);
     *ret = (struct log_reader_end){
+        .versions = json_incref(log_parser_reading(l->parser)->versions),
         .reading = log_reading_to_json(log_parser_reading(l->parser)),
     };
     struct log_result result;

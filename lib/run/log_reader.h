@@ -26,6 +26,7 @@ enum log_reader_steps log_reader_steps(const struct log_reader *l);
 struct log_reader_end {
     struct summary *summary; /* owned; NULL: no throughput follows from the log */
     char *why;               /* owned, several lines; NULL: there is a summary */
+    json_t *versions;        /* that it says; owned; NULL: none */
     json_t *reading; /* what its lines were taken for; owned; NULL: it was not read to its end */
 };
 void log_reader_end_done(struct log_reader_end *e);

@@ -119,15 +119,6 @@ class Chromium:
             raise ChromiumError(result["exceptionDetails"]["exception"]["description"])
         return result["result"].get("value")
 
-    def value_or_none(self, expression):
-        """The same; None while one page gives way to the next."""
-        try:
-            return self.value(expression)
-        except ChromiumError as error:
-            if "navigated or closed" in str(error):
-                return None
-            raise
-
     def first_paint_s(self):
         """From the navigation to the first content of the page that is shown."""
         end = time.monotonic() + TIMEOUT_S

@@ -112,21 +112,28 @@ class Carried(cli.CliCase):
 
 
 class Identity(cli.CliCase):
+    SCRIPT = 'import package\nprint("Using torch", package.VERSION, flush=True)\n' + SCRIPT  # a module that its command does not name
+    RULE = "log: {versions: {torch: 'Using torch (?<version>)'}, lines: [{kind: Step, pattern: '(?<rate>) samples/s'}]}"
+
     def setUp(self):
         super().setUp()
         self.place = self.folder / "src"
         self.place.mkdir()
         self.script, self.data = self.place / "train.py", self.place / "data.txt"
-        self.script.write_text(SCRIPT, encoding="utf-8")
+        self.script.write_text(self.SCRIPT, encoding="utf-8")
+        self.install("2.3.1+cu121")
         self.data.write_text("1\n", encoding="utf-8")
-        (self.folder / "own.yaml").write_text(DEFINITION % (sys.executable, self.script, self.data), encoding="utf-8")
+        (self.folder / "own.yaml").write_text(DEFINITION.replace("log: torch-ddp", self.RULE) % (sys.executable, self.script, self.data), encoding="utf-8")
+
+    def install(self, version):
+        (self.place / "package.py").write_text(f"VERSION = '{version}'\n", encoding="utf-8")
 
     def run_it(self):
         return json.loads(self.ctl("run", str(self.folder / "own.yaml"), "--store", self.store, "-o", "json").stdout)["run"]
 
     def facts(self, run):
         text = self.ctl("describe", run, "--store", self.store).stdout
-        return dict(re.findall(r"(?m)^  (program\w*): +(.*)$", text))
+        return dict(re.findall(r"(?m)^  (program\w*|versions): +(.*)$", text))
 
     def compare(self, *args):
         """Whatever the verdict is: the machine may be busy."""
@@ -143,16 +150,20 @@ class Identity(cli.CliCase):
         bases = [self.run_it() for _ in range(3)]
         facts = self.facts(bases[0])
         self.assertEqual(self.expected(), facts["program"])
-        self.assertEqual(hashlib.sha256(SCRIPT.encode()).hexdigest()[:16], json.loads(facts["program_files"])[str(self.script)])
+        self.assertEqual(hashlib.sha256(self.SCRIPT.encode()).hexdigest()[:16], json.loads(facts["program_files"])[str(self.script)])
         self.assertNotIn("program_folder", facts)
         same = self.compare(bases[0], bases[1], "-o", "json")
         self.assertEqual(([], 2), (same["differs"], same["history"]["baseRuns"]))  # the candidate is not of them
-        self.script.write_text(SCRIPT + "# edited\n", encoding="utf-8")
+        self.script.write_text(self.SCRIPT + "# edited\n", encoding="utf-8")
         edited = self.run_it()
         self.assertEqual(self.expected(), self.facts(edited)["program"])
         other = self.compare(bases[0], edited, "-o", "json")
         self.assertEqual([("program", facts["program"], self.expected())], [tuple(d.values()) for d in other["differs"]])
         self.assertEqual(3, other["history"]["baseRuns"])
+        self.install("2.4.0")
+        newer = self.compare(edited, self.run_it(), "-o", "json")
+        self.assertEqual([("versions", '{"torch":"2.3.1+cu121"}', '{"torch":"2.4.0"}')], [tuple(d.values()) for d in newer["differs"]])
+        self.assertEqual('{"torch":"2.3.1+cu121"}', self.facts(edited)["versions"])
         self.assertEqual(1, self.compare(edited, bases[0], "-o", "json")["history"]["baseRuns"])  # the others are not its spread
         self.assertIn(self.expected(), self.compare(bases[0], edited))
 

@@ -128,6 +128,16 @@ class Import(cli.CliCase):
         done = self.load(self.put("short.log", short), rules="torch-ddp", code=2)
         self.assertIn("no line of 6 matched the log rule torch-ddp\nthe last 5 lines:\n  2: Speed = 12 images\n", done.stderr)
 
+    def test_versions_that_programs_print(self):
+        for what, versions in (
+                ("tf_cnn_benchmarks", {"TensorFlow": "1.15"}), ("osu_bw", {"OSU": "7.4"}), ("osu_allreduce", {"OSU": "5.3"}), ("imb_allreduce", {"IMB": "2021.11"}),
+                ("sysbench_cpu", {"sysbench": "1.0.20"}), ("# Open MPI v4.1.4 allreduce: 2 ranks\n# Avg bus bandwidth    : 3.1\n", {"library": "Open MPI v4.1.4"}),
+                ('{"benchd": 1, "type": "start", "environment": {"build": "PyTorch 2.3.1"}}\nepoch: 0 finished, speed: 9 words/s\n', {"framework": "PyTorch 2.3.1"}),
+                ("PyTorch 2.3.1+cu121\nepoch 1: loss 2.3, 15 samples/s, accuracy 0 after 4 s\n", {"PyTorch": "2.3.1+cu121"}), ("loss: 1 12 samples/s\n", None)):
+            run = self.guess(self.put("v.log", what) if "\n" in what else f"{cli.ROOT}/tests/corpus/{what}.log").stdout.split()[0]
+            said = re.findall(r"(?m)^ +versions: +(.*)$", self.ctl("describe", run, "--store", self.store).stdout)
+            self.assertEqual([] if versions is None else [versions], [json.loads(text) for text in said], what)
+
     def test_what_the_lines_were_taken_for(self):
         log = str(cli.ROOT / "tests/corpus/megatron_2024.log")
         name = self.guess(log).stdout.split()[0]

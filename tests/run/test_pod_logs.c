@@ -147,12 +147,14 @@ TEST(trainer_0_is_followed_the_others_are_read)
     assert_int_equal(output.log_len, 0);
 }
 
+#define RULE "{versions: {a: 'p (?<version>)'}, lines: [{kind: Step, pattern: '(?<rate>) im'}]}"
+
 /* Where figures are in logs, every trainer's is followed, and none has ended
  * before its log was read. */
 TEST(a_log_rule_makes_summaries)
 {
     _cleanup_(world_close) struct world w;
-    open_ruled_pods(&w, "torch-ddp", 0);
+    open_ruled_pods(&w, RULE, 0);
     notify(&w, KUBE_CHANGE_UPDATED, w.pods[0], RUNNING);
     assert_int_equal(fake_kube.n_following, 0); /* a pserver has no figures to wait for */
     notify(&w, KUBE_CHANGE_UPDATED, w.pods[1], RUNNING);
@@ -169,7 +171,7 @@ TEST(a_log_rule_makes_summaries)
     uv_sleep(2);
     first.on_break(first.ctx); /* a node that does not show its output is no silent program */
     assert_true(seen(&w, &ids[1])->output_unix_ms > output_unix_ms);
-    notify(&w, KUBE_CHANGE_UPDATED, w.pods[1], ENDED);
+    notify(&w, KUBE_CHANGE_UPDATED, w.pods[1], IMAGE("r@sha256:1"));
     assert_int_equal(seen(&w, &ids[1])->state, REPLICA_RUNNING);
     assert_int_equal(seen(&w, &ids[1])->ended_unix_ms, 0);
     assert_true(seen(&w, &ids[1])->has_exited); /* no limit of the trial counts any more */
@@ -186,6 +188,8 @@ TEST(a_log_rule_makes_summaries)
     const double x = summary_throughput(output.summary);
     assert_true(summary_is_usable(output.summary) && x > 100.49 && x < 100.51);
     assert_string_equal(output.log, "step 1\n100.5 images/sec\n");
+    assert_environment(output.environment,
+                       "{\"image_id\":\"r@sha256:1\",\"versions\":{\"a\":\"1\"}}");
     /* Half a log is no result. */
     second.on_line(second.ctx, "99 images/sec", 13);
     second.on_end(second.ctx, -ENOENT, &(struct err){.msg = "the pod is gone"});

@@ -93,6 +93,7 @@ def main():
     length = replica.number("SEQUENCE", 128 if net == "tiny" else 4096)
     replica.limit_threads()
     import torch
+    print(f"PyTorch {torch.__version__}", flush=True)
     torch.set_num_threads(replica.threads)
     torch.manual_seed(replica.seed)
     device = devices.choose(torch)

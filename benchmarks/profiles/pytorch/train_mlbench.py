@@ -184,6 +184,7 @@ def main():
     replica.limit_threads()
     import numpy
     import torch
+    print(f"PyTorch {torch.__version__}", flush=True)
     torch.set_num_threads(replica.threads)
     torch.manual_seed(replica.seed)
     model = resnet(torch, options.blocks, options.width, options.is_v2).to(memory_format=torch.channels_last)

@@ -92,5 +92,6 @@ def main():
     replica = task.new_replica()
     options = task.Options(replica)
     tf = training.load(replica)
+    print(f"TensorFlow {tf.__version__}", flush=True)
     import numpy
     Trainer(tf, replica, options).train(replica, options, task.Samples(numpy, replica, options))

@@ -560,6 +560,7 @@ static int pods_collect(struct launcher *launcher, const struct replica_id *id,
     environment_done(&m->collected);
     m->collected = environment_of(m->environment, m->state.node, m->state.image_id);
     add_identity(m, m->collected.facts);
+    (void)json_object_set(m->collected.facts, "versions", m->log.end.versions); /* NULL: none */
     pod_nodes_add(l, m, &m->collected.facts);
     summary_free(m->collected_summary);
     m->collected_summary = summary_copy(summary_of(m));

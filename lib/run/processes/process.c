@@ -35,7 +35,8 @@ static void note_step(struct process *p, const struct record_step *step)
 static void set_environment(struct process *p, const json_t *said)
 {
     json_auto_t *all = json_copy((json_t *)said);
-    (void)json_object_update_missing(all, p->identity); /* NULL adds nothing */
+    (void)json_object_update_missing(all, p->identity);      /* NULL adds nothing, */
+    (void)json_object_set(all, "versions", p->end.versions); /* here neither */
     environment_done(&p->environment);
     p->environment = environment_of(all, p->node, NULL);
 }
