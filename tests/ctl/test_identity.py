@@ -80,6 +80,7 @@ class Carried(cli.CliCase):
         into.mkdir()
         for name in (".env", "key", "link"):
             (self.folder / "b" / name).rename(into / name)
+        self.env.update(BENCHWORKER=os.path.relpath(self.env["BENCHWORKER"], self.folder / "b"), TMPDIR="..")  # from here, not from new
         out = self.again("--files", "new", code=15)
         self.assertRegex(out, r"(?s)differs  file key: .*same     file link: .*Succeeded")
         self.assertEqual((SCRIPT, 0o755), ((into / "train.py").read_text(encoding="utf-8"), (into / "go.sh").stat().st_mode & 0o755))
