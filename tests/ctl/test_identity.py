@@ -68,8 +68,7 @@ class Carried(cli.CliCase):
     def test_in_another_folder(self):
         self.make()
         self.assertEqual([("./go.sh", 1), ("conf/data.txt", 0), ("train.py", 0)], self.rows())
-        out = self.again(code=3)
-        self.assertIn("missing  file: train.py, which the archive has (--files DIR)\n", out)
+        self.assertIn("missing  file: train.py, which the archive has (--files DIR)\n", self.again(code=3))
         self.assertFalse((self.folder / "b/t.db").exists())
         into = self.folder / "b/new"
         out = self.again("--files", "new", "--dry-run", code=3)  # the archive has not all

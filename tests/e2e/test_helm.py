@@ -204,8 +204,7 @@ def check_monitoring(t, helm, folder):
     rules = ("--set=prometheusRule.create=true", "--set=prometheusRule.job=lab/benchd,prometheusRule.runbook=https://wiki/alerts.md")
     spec = helm.objects(*rules)["PrometheusRule/benchd"]["spec"]
     (folder / "rules.yaml").write_text(json.dumps(spec))
-    done = helm.cluster.run("promtool", "check", "rules", str(folder / "rules.yaml"))
-    t.equal(0, done.returncode, "promtool check rules")
+    t.equal(0, helm.cluster.run("promtool", "check", "rules", str(folder / "rules.yaml")).returncode, "promtool check rules")
     alerts = [rule for group in spec["groups"] for rule in group["rules"] if "alert" in rule]
     t.equal((tap.ROOT / "dashboards" / "alerts.yaml").read_text().count("- alert:"), len(alerts), "every alert")
     t.equal([f"https://wiki/alerts.md#{rule['alert'].lower()}" for rule in alerts],
