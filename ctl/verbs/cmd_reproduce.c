@@ -276,13 +276,10 @@ static enum exit_code describe(const struct cli *cli, const struct archive *a,
     if (r < 0) {
         return show_unread(run, &err);
     }
-    if (is_here) {
-        buf_printf(&out, "%s\n\n",
-                   n == 0 ? "Everything that is checked before a run is the same here."
-                          : "Figures may differ for these reasons alone.");
-    } else {
-        buf_putc(&out, '\n');
-    }
+    buf_printf(&out, "%s\n",
+               !is_here ? ""
+               : n == 0 ? "Everything that is checked before a run is the same here.\n"
+                        : "Figures may differ for these reasons alone.\n");
     const enum exit_code code = cli_print(&out);
     return code == EXIT_OK && is_missing
                ? cli_error(EXIT_NOT_FOUND,
@@ -294,7 +291,7 @@ static enum exit_code describe(const struct cli *cli, const struct archive *a,
 
 /* ---- the run ---- */
 
-/* Programs find their files in the folder where they start; the store stays where it was named. */
+/* Programs find their files where they start; the store and benchworker stay where they were. */
 static enum exit_code enter(const char *folder, struct cli *sub, char **ret_store)
 {
     char store[PATH_MAX];
@@ -302,6 +299,10 @@ static enum exit_code enter(const char *folder, struct cli *sub, char **ret_stor
     if (path != NULL && path[1] != '/' && getcwd(store, sizeof(store)) != NULL) {
         sub->store = *ret_store =
             xasprintf("%.*s%s/%s", (int)(path + 1 - sub->store), sub->store, store, path + 1);
+    }
+    _cleanup_(freep) char *full = realpath(getenv("BENCHWORKER") ?: "", NULL);
+    if (full != NULL) {
+        (void)setenv("BENCHWORKER", full, 1); /* fails without memory only */
     }
     return chdir(folder) == 0
                ? EXIT_OK
@@ -315,7 +316,7 @@ static enum exit_code repeat(const struct cli *cli, const struct loaded_run *run
 {
     const char *folder = getenv("TMPDIR");
     _cleanup_(freep) char *path =
-        xasprintf("%s/benchctl-XXXXXX.json", folder == NULL ? "/tmp" : folder);
+        xasprintf("%s/benchctl-XXXXXX.json", folder != NULL && folder[0] == '/' ? folder : "/tmp");
     _cleanup_(freep) char *text = json_dumps(run->def->spec->definition, JSON_INDENT(1));
     const int fd = mkstemps(path, (int)strlen(".json"));
     const int r =
@@ -407,8 +408,7 @@ const struct verb verb_reproduce = {
                "benchctl and, on this machine, the worker's source and compiler, the CPUs, the\n"
                "kernel, and the files that commands name, which must exist; then the commands.\n"
                "The definition is run again, as by benchctl run, on this machine (--local) or in\n"
-               "a cluster, and the new run is compared with the archived one, as by benchctl\n"
-               "compare.\n"
+               "a cluster, and compared with the archived run, as by benchctl compare.\n"
                "\n"
                "--files DIR writes the files that the archive has into DIR, replaces none, and\n"
                "starts the commands there. Read them first: they are somebody else's programs.\n"

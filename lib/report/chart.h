@@ -46,6 +46,7 @@ struct chart {
     char *whole;                     /* of bars: what the line at each is; NULL: no bar has one */
     double reference;                /* of lines: one at this value; NaN: none */
     bool x_is_time;                  /* of lines: x begins at 0, and marks stay where they are */
+    bool has_failed;                 /* a mark of a line has no value */
     char *missing;                   /* a sentence: what it does not show; NULL: nothing */
 };
 
@@ -54,7 +55,7 @@ void chart_done(struct chart *c);
 /* From values to pixels, and where its ticks are (chart_svg.c). */
 struct chart_axis {
     double low, high; /* the values at its ends, high > low */
-    double step;      /* between ticks: 1, 2 or 5 times a power of ten */
+    double step;      /* between ticks: 1, 2, 2.5 or 5 times a power of ten */
     double from_px, to_px;
 };
 

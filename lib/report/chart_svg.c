@@ -37,17 +37,14 @@ struct chart_axis chart_axis_nice(double low, double high, unsigned n_ticks, dou
         high = low + margin;
         low -= margin;
     }
-    const double raw = (high - low) / n_ticks, power = pow(10, floor(log10(raw)));
-    const double factor = raw / power;
-    const double step = (factor <= 1 ? 1 : factor <= 2 ? 2 : factor <= 5 ? 5 : 10) * power;
+    const double raw = (high - low) / n_ticks, power = pow(10, floor(log10(raw))), f = raw / power;
+    const double step = power * (f <= 1 ? 1 : f <= 2 ? 2 : f <= 2.5 ? 2.5 : f <= 5 ? 5 : 10);
     const double slack = step * 1e-9; /* of a value that is a tick but for rounding */
-    return (struct chart_axis){
-        .low = step * floor((low + slack) / step),
-        .high = step * ceil((high - slack) / step),
-        .step = step,
-        .from_px = from_px,
-        .to_px = to_px,
-    };
+    return (struct chart_axis){.low = step * floor((low + slack) / step),
+                               .high = step * ceil((high - slack) / step),
+                               .step = step,
+                               .from_px = from_px,
+                               .to_px = to_px};
 }
 
 double chart_axis_px(const struct chart_axis *a, double value)
@@ -422,7 +419,7 @@ static void put_lines(const struct chart *c, bool is_file, struct buf *out)
     if (with_ideal) {
         y += ROW_PX;
         put_line(out, LEGEND_PX - 20, y - 4, LEGEND_PX - 4, y - 4, "ref");
-        put_text(out, LEGEND_PX, y, "n", "dashed: ideal, the baseline times its number");
+        put_text(out, LEGEND_PX, y, "n", "dashed: ideal, an efficiency of 1");
     }
     buf_puts(out, "</svg>\n");
 }

@@ -148,9 +148,8 @@ static bool has_value(const struct chart_series *s)
 static struct chart_mark *add_failed(struct chart_series *s, const struct layout *l,
                                      const struct point_result *p)
 {
-    static const struct estimate none = {.value = NAN};
     _cleanup_(freep) char *name = name_of(&l->words, p->point, the_point);
-    return add_mark(s, &none,
+    return add_mark(s, &(struct estimate){.value = NAN},
                     xasprintf("%s: failed: %s", name, failure_of(p)->error ?: "unknown cause"));
 }
 
@@ -175,6 +174,7 @@ static void add_series(struct chart *c, const struct layout *l, const struct poi
                                       : add_failed(&s, l, p);
         mark->x = (double)params_get(&p->point->params, x)->i;
         mark->ideal = f.estimate.known ? ideal_of(l, p, y) : NAN;
+        c->has_failed |= !f.estimate.known;
     }
     if (s.marks.len == 0) {
         free(s.name);

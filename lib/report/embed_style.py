@@ -20,10 +20,10 @@ def shortened(script):
 
 
 def literal(style):
-    """The light colours in the rules themselves, and no question about the screen: for programs that draw a file and know neither."""
+    """The light colours in the rules themselves, no question about the screen, and no rule that names the root, which is svg:svg to Inkscape."""
     values = dict(re.findall(r"(--\w+):([^;}]+)", style.splitlines()[0]))
     rules = "".join(f"{line}\n" for line in style.splitlines() if not line.startswith((":root", "@media")))
-    return re.sub(r"var\((--\w+)\)", lambda name: values[name[1]], rules)
+    return re.sub(r"var\((--\w+)\)", lambda name: values[name[1]], rules.replace("svg ", ""))
 
 
 def digest(text):

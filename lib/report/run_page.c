@@ -87,7 +87,7 @@ static void put_answer(struct sheet *s, const struct layout *l)
 static void put_charts(struct sheet *s, const struct layout *l)
 {
     struct chart chart;
-    bool has_time = false;
+    bool has_time = false, has_failed = false;
     size_t n = 0;
     if (l->result->def->matrix.n_swept > RESULT_CHART_POINTS) {
         sheet_line(s, &sheet_paragraph, "Charts show up to %d points; this run has more.",
@@ -97,16 +97,18 @@ static void put_charts(struct sheet *s, const struct layout *l)
     for (size_t i = 0; charts_name(i) != NULL; i++) {
         if (!str_eq(charts_name(i), CHART_PHASES) && charts_make(l, charts_name(i), &chart)) {
             has_time |= chart.x_is_time;
+            has_failed |= chart.has_failed;
             sheet_figure(s, &chart);
             n++;
         }
     }
     if (n > 0) {
         sheet_line(s, &sheet_soft, "%s", "");
-        sheet_span(s, SHEET_PLAIN, "A mark is the median of a point's trials%s%s.",
+        sheet_span(s, SHEET_PLAIN, "A mark is the median of a point's trials%s%s%s.",
                    swept_any(l->result, p, p->throughput.estimate.has_interval)
                        ? ", a whisker its 95% interval"
                        : "",
+                   has_failed ? ", a cross a point that failed" : "",
                    has_time ? "; a line over time is that of the trial nearest to its point's "
                               "median throughput"
                             : "");

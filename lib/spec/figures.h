@@ -12,7 +12,7 @@
       "Throughput divided by the baseline's.", \
       .has_interval = true, .place = PLACE_ROOM, .offset = POINT(speedup)) \
     X(EFFICIENCY, PERCENT, "efficiency", "Efficiency", "EFFICIENCY", "efficiency", "efficiency", "benchd_point_efficiency", \
-      "Speedup divided by the number of trainers; the baseline's is 1.", \
+      "Speedup / number of trainers; the baseline's is 1.", \
       .has_interval = true, .place = PLACE_TABLE, .offset = POINT(efficiency)) \
     X(EFFICIENCY_PER_POD, PERCENT, "efficiency-per-pod", "Efficiency per pod", "EFF/POD", "efficiency_per_pod", "efficiencyPerPod", NULL, \
       "Speedup divided by the number of pods, servers among them.", \

@@ -247,8 +247,7 @@ class Running(RunCase):
         self.assertEqual(images[0], "mine.example/w:2")
         self.assertTrue(all(image.startswith("r.example/team/") for image in images[1:]), images)
         self.assertRegex(" ".join(done.stderr.split()), r"note: the largest point \(.*\) needs [\d.e+]+ cpu; the cluster has 48 cpu")
-        done = self.ctl("run", "vgg16-systems", "--image", "nobody=x", code=2)
-        self.assertIn("the definition has no such system", done.stderr)
+        self.assertIn("the definition has no such system", self.ctl("run", "vgg16-systems", "--image", "nobody=x", code=2).stderr)
 
     def test_systems_of_this_machine_are_refused(self):
         """Their programs are not in an image: said before anything is made."""
@@ -300,8 +299,7 @@ class Running(RunCase):
         for phase, code in (("Succeeded", 0), ("PartiallyFailed", 1), ("Failed", 1), ("Cancelled", 1)):
             with self.subTest(phase):
                 self.play(self.document, ("Running", phase))
-                done = self.ctl("run", "tiny", "-o", "json", code=code)
-                self.assertEqual(json.loads(done.stdout)["phase"], phase)
+                self.assertEqual(json.loads(self.ctl("run", "tiny", "-o", "json", code=code).stdout)["phase"], phase)
 
     def test_not_accepted(self):
         self.put_tiny()
@@ -350,8 +348,7 @@ class Running(RunCase):
             self.fake.set_status(name, phase="Cancelled")
 
         self.fake.on_create = hang
-        done = self.ctl("run", "tiny", "--timeout", "1s", "-o", "json", code=8)
-        self.assertEqual(json.loads(done.stdout)["phase"], "Cancelled")
+        self.assertEqual(json.loads(self.ctl("run", "tiny", "--timeout", "1s", "-o", "json", code=8).stdout)["phase"], "Cancelled")
 
     def test_what_a_run_waits_for_is_told(self):
         self.put_tiny()
@@ -459,8 +456,7 @@ class Running(RunCase):
                 self.fake.objects["benchmarkruns"].clear()
                 self.serve_name()
                 self.fake.answer = vanish(again)
-                done = self.ctl("attach", name, code=3, timeout=90)
-                self.assertIn(f"run/{name} was deleted", done.stderr)
+                self.assertIn(f"run/{name} was deleted", self.ctl("attach", name, code=3, timeout=90).stderr)
 
     def test_a_lost_answer_to_delete(self):
         name = self.serve_name()

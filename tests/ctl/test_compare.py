@@ -171,8 +171,7 @@ class Compare(cli.CliCase):
     def test_an_unfinished_run_says_so(self):
         a = self.measure(repeats=1)
         self.change("UPDATE run SET phase = 'Running', trials_done = 2")
-        done = self.compare(a, a, code=15)
-        self.assertEqual(done.stderr.count(f"run/{a} has not finished: 2 of 3 trials"), 2)
+        self.assertEqual(self.compare(a, a, code=15).stderr.count(f"run/{a} has not finished: 2 of 3 trials"), 2)
 
     def test_runs_of_other_lanes_are_refused(self):
         a, b = self.measure(repeats=1), self.measure(repeats=1)

@@ -54,8 +54,7 @@ class OpenMpi(cli.CliCase):
         table = self.ctl("results", result["run"], "--store", self.store, "--explain").stdout
         self.assertRegex(table, r"mean of 20 step\s+lines,\s+of\s+the whole job\.")
         self.assertRegex(table, r"(?m)^WORKERS +THROUGHPUT ")
-        silent = self.ctl("logs", result["run"], "--store", self.store, "--point", "1", "--role", "worker")
-        self.assertEqual("", silent.stdout)
+        self.assertEqual("", self.ctl("logs", result["run"], "--store", self.store, "--point", "1", "--role", "worker").stdout)
 
     def test_all_processes_have_the_cpus_of_the_workers(self):
         program = PROGRAM.replace("mpi.MPI_Finalize()",
@@ -191,8 +190,7 @@ class OpenMpi(cli.CliCase):
 
     def test_without_a_command(self):
         path = self.define(definition=re.sub(r"    command: .*\n", "", DEFINITION))
-        done = self.ctl("validate", path, code=2)
-        self.assertIn("system 'mpi' has no command for role worker", done.stderr)
+        self.assertIn("system 'mpi' has no command for role worker", self.ctl("validate", path, code=2).stderr)
 
 
 if __name__ == "__main__":

@@ -127,8 +127,7 @@ class Profiles(cli.CliCase):
         self.assertIn("unknown value 'gone'", self.ctl("validate", path, code=2).stderr)
         done = self.ctl("run", path, "--systems", "benchworker", "--store", self.store, "-o", "json")
         self.assertEqual({p["system"] for p in json.loads(done.stdout)["points"]}, {"benchworker"})
-        done = self.ctl("run", path, "--systems", "benchwork", "--store", self.store, code=2)
-        self.assertIn("system 'benchwork' not found", done.stderr)
+        self.assertIn("system 'benchwork' not found", self.ctl("run", path, "--systems", "benchwork", "--store", self.store, code=2).stderr)
 
     def test_a_python_profile_runs_in_its_environment(self):
         self.profile("peer", python=True)

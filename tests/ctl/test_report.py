@@ -64,8 +64,7 @@ class Report(cli.CliCase):
         self.assertIn("a table over axes has no -o json", self.results("--cells", "efficiency", "-o", "json", code=2).stderr)
         self.assertIn("Price index N / S^2, by pservers (rows)", self.results("--cells", "price-index", "--columns", "trainers").stdout)
         self.assertIn("Cost of a million samples, at 0.2000 a pod hour", self.results("--price", "0.2/pod-hour").stdout)
-        done = self.results("--rows", "gpus", code=2)
-        self.assertIn("has no axis 'gpus'; it has system, pservers, trainers", done.stderr)
+        self.assertIn("has no axis 'gpus'; it has system, pservers, trainers", self.results("--rows", "gpus", code=2).stderr)
         self.assertIn("..", self.results("--cells", "efficiency", "-o", "wide").stdout)  # intervals
         self.assertIn("EFF/POD", self.results("-o", "wide").stdout)
 
@@ -90,13 +89,11 @@ class Report(cli.CliCase):
         self.assertIn("benchctl results --reference paddle-vgg16-cpu-2018</p>", page)
         self.assertNotIn("<h2>Beside ", self.report(self.name, "-o", "html").stdout)
         self.assertIn("there is no reference 'x'", self.report(self.name, "--reference", "x", code=3).stderr)
-        self.assertIn("a chart cannot show --reference",
-                      self.report(self.name, "-o", "svg", "--reference", "paddle-vgg16-cpu-2018", code=2).stderr)
+        self.assertIn("a chart cannot show --reference", self.report(self.name, "-o", "svg", "--reference", "paddle-vgg16-cpu-2018", code=2).stderr)
 
     def test_two_runs_are_compared(self):
         other = json.loads(self.ctl("run", str(self.folder / "tiny.json"), "--store", self.store, "-o", "json").stdout)["run"]
-        done = self.report(self.name, other, "--file", "both.html")
-        self.assertEqual(done.stdout, "both.html\n")
+        self.assertEqual(self.report(self.name, other, "--file", "both.html").stdout, "both.html\n")
         page = (self.folder / "both.html").read_text(encoding="utf-8")
         self.assertIn(f"Base: {self.name}. Candidate: {other}.", page)
         self.assertIn(f"<strong>{other} compared with {self.name}", page)
@@ -106,11 +103,9 @@ class Report(cli.CliCase):
         target.write_text("old", encoding="utf-8")
         self.report(self.name, "--file", "page.html")
         self.assertIn("<!doctype html>", target.read_text(encoding="utf-8"))
-        done = self.report(self.name, "--file", "no/such/page.html", code=9)
-        self.assertRegex(done.stderr, r"error: cannot write no/such/page.html: No such file or directory\nfix: ")
+        self.assertRegex(self.report(self.name, "--file", "no/such/page.html", code=9).stderr, r"error: cannot write no/such/page.html: No such file or directory\nfix: ")
         (self.folder / "taken").mkdir()
-        done = self.report(self.name, "--file", "taken", code=9)
-        self.assertIn("cannot write taken: Is a directory", done.stderr)
+        self.assertIn("cannot write taken: Is a directory", self.report(self.name, "--file", "taken", code=9).stderr)
         self.assertEqual([p.name for p in self.folder.glob("*.html*")], ["page.html"])
         self.assertEqual([p.name for p in self.folder.glob("taken*")], ["taken"])
 

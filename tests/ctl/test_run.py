@@ -218,8 +218,7 @@ class Failures(cli.CliCase):
         name = self.run_tiny(repeats=1)["run"]
         path = self.folder / "results.db"
         path.write_bytes(path.read_bytes()[:4096 * 2])
-        done = self.ctl("results", name, "--store", self.store, code=9)
-        self.assertIn(f"store '{path}': the file is damaged", done.stderr)
+        self.assertIn(f"store '{path}': the file is damaged", self.ctl("results", name, "--store", self.store, code=9).stderr)
 
 
 class Interruptions(cli.CliCase):
@@ -333,8 +332,7 @@ class Interruptions(cli.CliCase):
         self.ctl("results", name, "--store", self.store)
         path = self.define(repeats=1)
         for words in (["run", path], ["delete", name]):
-            done = self.ctl(*words, "--store", self.store, code=9)
-            self.assertRegex(done.stderr, r"results\.db.*: Read-only file system")
+            self.assertRegex(self.ctl(*words, "--store", self.store, code=9).stderr, r"results\.db.*: Read-only file system")
 
     def test_a_full_disk_is_exit_9_and_resume_goes_on(self):
         disk = self.small_disk()
@@ -379,8 +377,7 @@ class Progress(cli.CliCase):
 
     def test_none_and_quiet(self):
         self.assertNotIn("phase=", self.progress("none"))
-        done = self.ctl("run", self.define(repeats=1), "--store", self.store, "-q")
-        self.assertEqual(done.stderr, "")
+        self.assertEqual(self.ctl("run", self.define(repeats=1), "--store", self.store, "-q").stderr, "")
 
     def test_a_reader_that_leaves_is_no_error(self):
         """benchctl run ... | head: the run is kept, and nobody is told of a broken pipe."""

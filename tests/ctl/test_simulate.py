@@ -202,8 +202,7 @@ class Simulate(cli.CliCase):
         """A definition names the one whose trace is taken; --layers takes a name, too; the machine is printed."""
         wanted = ("layers of vgg16-rehearsal-2018, batch 128, 7650 ms a step, measured on a core of 2.8 GHz with AVX-512, scaled to a step of the "
                   "Xeon E5-2620 v4 of 2018")
-        named = self.ctl("simulate", *ACCELERATION, "--link", "1gbit").stdout
-        self.assertIn(wanted, " ".join(named.split()))
+        self.assertIn(wanted, " ".join(self.ctl("simulate", *ACCELERATION, "--link", "1gbit").stdout.split()))
         asked = self.ctl("simulate", "vgg16-pserver-sweep", "--link", "1gbit", "--layers", "vgg16-rehearsal-2018", "--set", "trainers=2").stdout
         self.assertIn(wanted + "; a sample takes as long with any batch", " ".join(asked.split()))  # its own batch is 64
         self.ctl("simulate", "vgg16-pserver-sweep", "--layers", "nosuch", code=3)

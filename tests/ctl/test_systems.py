@@ -120,7 +120,7 @@ class Systems(cli.CliCase):
         log = self.ctl("logs", result["run"], "--store", self.store, "--point", "1").stdout  # of worker 0
         self.assertIn("model my-net world 2\n", log)
         table = self.ctl("results", result["run"], "--store", self.store, "--explain").stdout
-        self.assertIn("Efficiency: Speedup divided by the number of workers", table)
+        self.assertIn("Efficiency: Speedup / number of workers", table)
         plan = self.ctl("plan", path, "--local").stdout
         self.assertRegex(plan, r"(?m)^POINT .* WORKERS +THREADS")
 
@@ -336,8 +336,7 @@ spec:
         self.assertIn("none.yaml:5:13: error: spec.systems[0]: system 'ddp' has no command for role worker", done.stderr)
         self.assertIn("fix: for example, add 'command: [python3, train.py]'", done.stderr)
         path = self.file("lost.yaml", DEFINITION % "/not/there")
-        done = self.ctl("run", path, "--store", self.store, code=9)
-        self.assertIn("the program '/not/there' is missing", done.stderr)
+        self.assertIn("the program '/not/there' is missing", self.ctl("run", path, "--store", self.store, code=9).stderr)
 
 
 if __name__ == "__main__":

@@ -212,8 +212,7 @@ class Try(cli.CliCase):
     def test_a_program_that_fails(self):
         said = self.try_it(self.make("echo one; echo two >&2; exit 3", log="torch-ddp"), code=1)
         self.assertEqual(said, "sh (1 worker): worker/0: exit code 3: two\nthe last 2 lines:\n  1: one\n  2: two\n")
-        done = self.ctl("try", self.make("x").replace("made", "none"), "--local", code=3)
-        self.assertIn("No such file", done.stderr)
+        self.assertIn("No such file", self.ctl("try", self.make("x").replace("made", "none"), "--local", code=3).stderr)
 
     def test_all_workers_or_one_for_all(self):
         script = 'while test "$BENCHD_INDEX" = 0; do echo 10 images/sec; sleep 0.01; done; exec sleep 1000'
@@ -359,8 +358,7 @@ class Try(cli.CliCase):
         path.write_text(old, encoding="utf-8")
         self.try_it(str(path), "--write", code=2)
         self.assertEqual(path.read_text(encoding="utf-8"), old)
-        done = self.ctl("try", "-f", "-", "--write", code=2)
-        self.assertIn("--write needs a file", done.stderr)
+        self.assertIn("--write needs a file", self.ctl("try", "-f", "-", "--write", code=2).stderr)
 
     def test_a_program_that_prints_an_end_is_not_cut(self):
         """A sweep that is cut short has another figure."""

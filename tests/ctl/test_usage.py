@@ -192,8 +192,7 @@ class Usage(cli.CliCase):
 
     def test_no_worker_is_said_before_anything_is_made(self):
         self.env["BENCHWORKER"] = "/no/such/program"
-        done = self.ctl("run", "vgg16-single-node", "--store", self.store, code=9)
-        self.assertIn("/no/such/program", done.stderr)
+        self.assertIn("/no/such/program", self.ctl("run", "vgg16-single-node", "--store", self.store, code=9).stderr)
         self.assertFalse((self.folder / "results.db").exists())
 
 
@@ -451,8 +450,7 @@ class Plan(cli.CliCase):
         rows = [("pserverz=1", "pserverz"), ("pservers", "pservers"), ("trainers=0", "trainers")]
         for value, text in rows:
             with self.subTest(value):
-                done = self.ctl("plan", "vgg16-pserver-sweep", "--set", value, code=2)
-                self.assertIn(text, done.stderr)
+                self.assertIn(text, self.ctl("plan", "vgg16-pserver-sweep", "--set", value, code=2).stderr)
 
 
 class Names(cli.CliCase):

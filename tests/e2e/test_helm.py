@@ -32,7 +32,7 @@ EVERY = {
     "extraVolumeMounts": [{"name": "own", "mountPath": "/etc/own", "readOnly": True}], "serviceAccount": {"annotations": {"cloud.example/role": "r"}},
     "storage": {"size": "5Gi", "className": "fast", "existingClaim": "mine"}, "imagePrefix": "registry.example/team", "archive": {"url": "s3://b/p", "secretName": "aws"}, "tls": {"secretName": "cert"},
     "resources": {"requests": {"cpu": 1}, "limits": {"memory": "1Gi"}}, "nodeSelector": {"disk": "ssd"}, "tolerations": [{"key": "bench"}],
-    "affinity": {"nodeAffinity": {}}, "podAnnotations": {"a": "b"}, "podLabels": {"team": "a", "app.kubernetes.io/name": "other"},
+    "affinity": {"nodeAffinity": {}}, "podSecurityContext": {"runAsUser": 7, "runAsGroup": 0, "fsGroup": 8}, "podAnnotations": {"a": "b"}, "podLabels": {"team": "a", "app.kubernetes.io/name": "other"},
     "crds": {"create": True}, "namespace": {"create": True}, "admissionPolicy": {"create": True}, "kueue": {"create": True},
     "networkPolicy": {"create": True, "readers": [{"ipBlock": {"cidr": "192.0.2.1/32"}}], "egress": [{"ports": [{"port": 9000, "protocol": "TCP"}]}]},
     "jobs": ["job", "jobset", "trainjob", "mpijob", "rayjob", "objects"], "nodeReader": {"create": True},
@@ -204,8 +204,7 @@ def check_monitoring(t, helm, folder):
     rules = ("--set=prometheusRule.create=true", "--set=prometheusRule.job=lab/benchd,prometheusRule.runbook=https://wiki/alerts.md")
     spec = helm.objects(*rules)["PrometheusRule/benchd"]["spec"]
     (folder / "rules.yaml").write_text(json.dumps(spec))
-    done = helm.cluster.run("promtool", "check", "rules", str(folder / "rules.yaml"))
-    t.equal(0, done.returncode, "promtool check rules")
+    t.equal(0, helm.cluster.run("promtool", "check", "rules", str(folder / "rules.yaml")).returncode, "promtool check rules")
     alerts = [rule for group in spec["groups"] for rule in group["rules"] if "alert" in rule]
     t.equal((tap.ROOT / "dashboards" / "alerts.yaml").read_text().count("- alert:"), len(alerts), "every alert")
     t.equal([f"https://wiki/alerts.md#{rule['alert'].lower()}" for rule in alerts],
@@ -280,6 +279,7 @@ def check_every_value(t, helm, folder):
     container = template["spec"]["containers"][0]
     t.equal("registry.example/b@" + EVERY["image"]["digest"], container["image"], "the digest in place of the tag")
     t.equal((EVERY["extraEnv"], EVERY["extraVolumeMounts"]), (container["env"][1:], container["volumeMounts"][3:]), "extraEnv and extraVolumeMounts")
+    t.ok(EVERY["podSecurityContext"].items() <= template["spec"]["securityContext"].items(), "podSecurityContext")
     t.equal("authorities", template["spec"]["volumes"][3]["configMap"]["name"], "extraVolumes")
     t.ok({"claimName": "mine"} in [volume.get("persistentVolumeClaim") for volume in template["spec"]["volumes"]], "storage.existingClaim")
     t.equal(("a", "benchd"), (template["metadata"]["labels"]["team"], template["metadata"]["labels"]["app.kubernetes.io/name"]),

@@ -93,7 +93,7 @@ def check_table(t, jobs, kind):
     done = jobs.ctl("run", definition, "--explain")
     t.equal(0, done.returncode, f"{kind}: run")
     has_gpus = MANIFESTS[kind][1]["spec"].get("template") is GPUS
-    t.match(r"(?s)16 devices: 2\.000x .*\n +1 +8 .* 1/1 .*\n +2 +16 .* 1/1 .*Efficiency: Speedup divided by the number of devices" if has_gpus else
+    t.match(r"(?s)16 devices: 2\.000x .*\n +1 +8 .* 1/1 .*\n +2 +16 .* 1/1 .*Efficiency: Speedup / number of devices" if has_gpus else
             r"(?s)WORKERS .* SPEEDUP .*\n +1 .* 1/1 +1\.000 .*\n +2 .* 1/1 +2\.000 ", done.stdout, f"{kind}: a table of speedup")
     t.match("(?i)simulated", done.stdout, f"{kind}: that says what it is")
     if has_gpus:

@@ -135,7 +135,7 @@ def check_gpus(t, cluster, ctl):
                  'node_labels: +{"rack":"r7"}'):
         t.match(rf"(?m)^  {fact}$", told, "describe: where it ran")
     text = ctl("results", result["run"], "--explain").stdout
-    t.match("Efficiency: Speedup divided by the number of devices", re.sub(r"\s+", " ", text), "results: by devices")
+    t.match("Efficiency: Speedup / number of devices", re.sub(r"\s+", " ", text), "results: by devices")
     t.match("node 'gpu-0' had several pods of one device each", re.sub(r"\s+", " ", text), "results: a node that is split")
     t.match(r"at 3.000 a GPU hour", ctl("results", result["run"], "--price", "3/gpu-hour").stdout, "results: the cost of a million samples")
 
