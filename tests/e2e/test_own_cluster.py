@@ -21,11 +21,23 @@ from user import GONE_S, SWEEP, User, definition, shell
 PAGE = (tap.ROOT / "docs" / "own-cluster.md").read_text(encoding="utf-8")
 REGISTRY = "localhost:5000"   # containerd speaks http to this name
 TEAM = f"{REGISTRY}/team"
-CHART = f"{tap.ROOT}/packaging/helm/benchd --set image.repository={TEAM}/benchd,imagePrefix={TEAM},imagePullSecrets[0].name=regcred"
+NO_IDS = re.search(r"`--set (podSecurityContext[^`]+)`", PAGE)[1]
+CHART = f"{tap.ROOT}/packaging/helm/benchd --set {NO_IDS},image.repository={TEAM}/benchd,imagePrefix={TEAM},imagePullSecrets[0].name=regcred"
 NAMES = {"registry.example": REGISTRY, "CHART": CHART}
 KUBECTL = "registry.example/kubectl:1.33"   # of manifests/nightly.yaml
 PASSWORD = "U:$2y$05$abcdefghijklmnopqrstuuZQfx2P0o5hORWyTOgKHOAAtsb6PA8Jm\n"   # P, as htpasswd writes it
 SMALL = [*SWEEP[:3], "--set", "trainers=1", "--set", "batch_size=2", "--set", "cpu=300m", "--set", "memory=512Mi", "--steps", "2", "--repeats", "1"]
+
+# What SCC restricted-v2 of OpenShift does with users: a pod has that of its namespace, and one that names a user is refused (a list of one has no [1]).
+IDS = """
+{apiVersion: admissionregistration.k8s.io/v1, kind: MutatingAdmissionPolicy, metadata: {name: ids}, spec: {failurePolicy: Fail, reinvocationPolicy: Never,
+  matchConstraints: {namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: team-b}},
+                     resourceRules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods]}]},
+  mutations: [{patchType: ApplyConfiguration, applyConfiguration: {expression: "Object{spec: Object.spec{securityContext: Object.spec.securityContext{
+    fsGroup: 1000690000, runAsUser: [1000690000][has(object.spec.securityContext.runAsUser) || has(object.spec.securityContext.fsGroup) ? 1 : 0]}}}"}}]}}
+---
+{apiVersion: admissionregistration.k8s.io/v1, kind: MutatingAdmissionPolicyBinding, metadata: {name: ids}, spec: {policyName: ids}}
+"""
 
 
 def blocks(heading, language=""):
@@ -91,8 +103,7 @@ def check_registry(t, user, types):
     types(f"benchctl delete {name}")
     types(secret.partition("\n")[2])
     types("kubectl rollout status deployment/benchd -n benchd --timeout=200s")
-    result = json.loads(types(f"{run} --quiet"))
-    t.equal("Succeeded", result["phase"], "with the secret the run succeeds")
+    t.equal("Succeeded", json.loads(types(f"{run} --quiet"))["phase"], "with the secret the run succeeds")
 
 
 def allows(policy, address, port, protocol, labels=None):
@@ -119,7 +130,8 @@ def check_policy(t, policy):
 
 
 def check_teams(t, user, types, folder):
-    """Each has a run, and the account of no team may do anything in the other's namespace."""
+    """Each has a run, team-b as in OpenShift, and the account of no team may do anything in the other's namespace."""
+    user.k("apply", "-f", "-", stdin=IDS)
     (folder / "team-a").mkdir()
     (folder / "team-a" / "kustomization.yaml").write_text(blocks("Several teams", "yaml")[0], encoding="utf-8")
     secret, = blocks("Your own registry")
@@ -128,13 +140,15 @@ def check_teams(t, user, types, folder):
     for block in blocks("Several teams"):
         types(block)
     types(secret.replace("-n benchd", "-n team-a"))
-    spec = definition("x")["spec"]["roles"]["trainer"]["template"]["spec"]
+    body = definition("x")
+    spec = body["spec"]["roles"]["trainer"]["template"]["spec"]   # and the pserver's
+    spec["securityContext"] = {"runAsNonRoot": True, "fsGroup": None, "seccompProfile": {"type": "RuntimeDefault"}}
     pod = user.write({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "own"}, "spec": spec})
     may = [f"{verb} {kind}" for kind in ("pods", "bmr") for verb in ("get", "delete --all")]
     may_not = ["get secrets", "get leases", "get serviceaccounts", "delete --all secrets", "get nodes", f"delete node {user.node.name}"]
-    for team, other, prefix in (("team-a", "team-b", ["--image-prefix", TEAM]), ("team-b", "team-a", [])):   # for team-b a value of the chart
+    for team, other, what in (("team-a", "team-b", [*SMALL, "--image-prefix", TEAM]), ("team-b", "team-a", ["-f", str(user.write(body))])):
         types(f"kubectl rollout status deployment/benchd -n {team} --timeout=200s")
-        types(" ".join(["benchctl run -n", team, *SMALL, *prefix]))
+        types(" ".join(["benchctl run -n", team, *what]))
         config = user.cluster.make_kubeconfig(team, kubeconfigs.set_token(user.k("create", "token", "benchd", "-n", team).stdout.strip()))
 
         def ask(words, where=team, config=config):
@@ -144,6 +158,7 @@ def check_teams(t, user, types, folder):
         t.equal([], [words for words in may_not if "Forbidden" not in ask(words)], f"{team}: what it may not")
         t.equal([], [words for words in (*may, *may_not, f"create -f {pod}") if "Forbidden" not in ask(words, other)], f"{team}: nothing in {other}")
         t.match("ValidatingAdmissionPolicy 'benchd-replicas", ask(f"create -f {pod}"), f"{team}: and no pod that has a token")
+    t.equal("1000690000", user.k("get", "pods", "-n", "team-b", "-o", "jsonpath={.items[*].spec.securityContext.runAsUser}").stdout, "benchd's user in team-b")
 
 
 def check_nightly(t, user, types):
