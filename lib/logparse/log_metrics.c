@@ -71,10 +71,9 @@ void log_versions_keep(struct log_parser *p, const char *line, size_t len)
     struct log_reading *r = &p->reading;
     struct log_match m;
     vec_each (const struct log_version, it, &p->params.rule->versions) {
-        const bool is_new = json_object_get(r->versions, it->name) == NULL &&
-                            log_matcher_run(p->matcher, it->pattern, line, len, &m) > 0 &&
-                            m.len[LOG_VERSION] <= VERSION_MAX;
-        json_t *text = is_new ? json_stringn(m.text[LOG_VERSION], m.len[LOG_VERSION]) : NULL;
+        const bool is_said = log_matcher_run(p->matcher, it->pattern, line, len, &m) > 0 &&
+                             m.len[LOG_VERSION] <= VERSION_MAX;
+        json_t *text = is_said ? json_stringn(m.text[LOG_VERSION], m.len[LOG_VERSION]) : NULL;
         if (text != NULL) {
             r->versions = r->versions == NULL ? json_object() : r->versions;
             (void)json_object_set_new(r->versions, it->name, text); /* it is UTF-8 */

@@ -104,7 +104,8 @@ struct log_parser {
     bool has_no_begin;      /* the first line that was read is later than the begin of training */
 };
 
-/* The versions that a line says: the first of each name, in UTF-8. In log_metrics.c. */
+/* The versions that a line says, in UTF-8; a later one of the same name counts, as the last start
+ * of a program does. In log_metrics.c. */
 void log_versions_keep(struct log_parser *p, const char *line, size_t len);
 /* Sets the verdict of the reading, after the last line. In verdict.c. */
 void log_conclude(struct log_parser *p);

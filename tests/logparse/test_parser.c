@@ -450,13 +450,13 @@ TEST(a_rule_that_takes_too_long)
     }
 }
 
-TEST(the_first_of_each_version)
+TEST(the_last_of_each_version)
 {
     _cleanup_(buf_done) struct buf log = BUF_INIT;
     _cleanup_(log_rule_freep) struct log_rule *rule =
         rule_of(PLAIN "versions: {a: '^a v(?<version>)', b: '^b (?<version>.*)'}");
     _cleanup_(log_parser_freep) struct log_parser *p = parser_of(&(struct row){0}, rule);
-    buf_printf(&log, "a v1.20rc1+cu-x.\na v2\nb \xff\nb %0101d\nb own 1\n", 7);
+    buf_printf(&log, "a v2\na v1.20rc1+cu-x.\nb own 1\nb \xff\nb %0101d\n", 7);
     log_parser_read(p, buf_cstr(&log), log.len);
     _cleanup_(freep) char *text = json_dumps(log_parser_reading(p)->versions, JSON_COMPACT);
     assert_string_equal(text, "{\"a\":\"1.20rc1+cu-x\",\"b\":\"own 1\"}");
