@@ -67,8 +67,9 @@ def package_of(path):
     real = on_target(os.path.realpath(path))
     for candidate in (on_target(path), real, real.removeprefix("/usr"), f"/usr{on_target(path)}"):
         done = subprocess.run(dpkg_query("-S", candidate), capture_output=True, text=True, check=False)
-        if done.returncode == 0:
-            return done.stdout.split(":")[0]
+        found = re.search(r"(?m)^(?!diversion by )[^:]+", done.stdout)   # Debian 13 diverts the linker's path
+        if found:
+            return found[0]
     raise RuntimeError(f"{path} is of no Debian package")
 
 
