@@ -14,13 +14,13 @@ FAILED, INTERRUPTED = 9, 130
 def children():
     """Processes that this one started and has not waited for."""
     found = []
-    for path in pathlib.Path("/proc").glob("[0-9]*/stat"):
+    for process in pathlib.Path("/proc").glob("[0-9]*"):   # a longer pattern fails where one ends
         try:
-            state, parent = path.read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[:2]
+            state, parent = (process / "stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[:2]
         except OSError:  # it has ended
             continue
         if int(parent) == os.getpid() and state != "Z":
-            found.append(int(path.parent.name))
+            found.append(int(process.name))
     return found
 
 

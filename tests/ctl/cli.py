@@ -73,24 +73,25 @@ def wait_for(what, condition, timeout_s=WAIT_S):
     raise AssertionError(f"not within {timeout_s} s: {what}")
 
 
-def is_alive(pid):
+def text_of(path):
+    """Of a process; empty if it has ended, or is of somebody else."""
     try:
-        state = pathlib.Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rsplit(")", 1)[1].split()[0]
-    except (FileNotFoundError, ProcessLookupError):
-        return False
-    return state != "Z"
+        return path.read_text(encoding="utf-8", errors="replace")
+    except (FileNotFoundError, PermissionError, ProcessLookupError):
+        return ""
+
+
+def is_alive(pid):
+    return text_of(pathlib.Path(f"/proc/{pid}/stat")).rpartition(")")[2].split()[:1] not in ([], ["Z"])
 
 
 def gang_of(parent, n):
     """The replicas that a benchctl has started, {"trainer/0": pid}; None until there are n."""
     gang = {}
-    for task in pathlib.Path(f"/proc/{parent}/task").glob("*/children"):
-        for pid in task.read_text(encoding="ascii").split():
-            try:
-                env = pathlib.Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
-            except (FileNotFoundError, PermissionError, ProcessLookupError):
-                continue
-            of = dict(v.decode().split("=", 1) for v in env if v.startswith(b"BENCHD_"))
+    for task in pathlib.Path(f"/proc/{parent}/task").glob("*"):   # a longer pattern fails where one ends
+        for pid in text_of(task / "children").split():
+            env = text_of(pathlib.Path(f"/proc/{pid}/environ")).split("\0")
+            of = dict(v.split("=", 1) for v in env if v.startswith("BENCHD_"))
             if "BENCHD_ROLE" in of:
                 gang[f"{of['BENCHD_ROLE']}/{of['BENCHD_INDEX']}"] = int(pid)
     return gang if len(gang) == n else None

@@ -41,10 +41,10 @@ def traces(folders):
 def traces_of(folder):
     found = [str(folder)] if folder.exists() else []
     found += [str(path) for hierarchy in node_keeper.hierarchies() for path in hierarchy.glob(folder.name)]
-    for path in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
+    for process in pathlib.Path("/proc").glob("[0-9]*"):   # a longer pattern fails where one ends
         try:
-            if str(folder).encode() in path.read_bytes():
-                found.append(str(path))
+            if str(folder).encode() in (process / "cmdline").read_bytes():
+                found.append(str(process))
         except OSError:
             pass   # it ended meanwhile
     return found
