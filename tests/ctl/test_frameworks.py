@@ -164,14 +164,14 @@ class Frameworks(cli.CliCase):
                 self.assertEqual(best[net, "pytorch-rpc", 1, 1], found)
 
     def test_fleetx_on_the_servers_of_paddle(self):
-        """Each way to update trains both networks, on two servers, and the loss of a click falls."""
-        points = self.fleetx("paddle-servers", "fleetx-pserver", "--steps", "60", "--set", "pservers=2", "--set", "trainers=2",
-                             "--set", "geo_steps=4", "--systems", "paddle-sync,paddle-async,paddle-geo")
-        self.assertEqual({(net, system, n) for net in ("ctr", "word2vec") for system in ("paddle-sync", "paddle-async", "paddle-geo")
-                          for n in (1, 2)}, {(p["parameters"]["net"], p["system"], p["replicas"]["trainer"]) for p in points})
-        for point in points:
+        """Both networks train, and what another trainer has learned reaches the first one by the servers only, and changes its loss."""
+        losses, words = set(), "--steps 60 --set pservers=2 --set trainers=2 --set geo_steps=4 --systems paddle-geo".split()
+        for point in self.fleetx("paddle-servers", "fleetx-pserver", *words):
             for trained in (r["summary"] for r in point["trials"][0]["replicas"]["items"] if r["summary"]):
-                self.assertLess(trained["lossLast"], trained["lossFirst"], point["system"])
+                self.assertLess(trained["lossLast"], trained["lossFirst"], point["parameters"])
+            log = self.ctl("logs", "latest", "--store", self.store, "--point", str(point["point"]), "--role", "trainer", "--index", "0").stdout
+            losses.add(re.search(r"step60, train_loss: ([\d.]+)", log)[1])
+        self.assertEqual(4, len(losses), losses)
 
     def test_mlbench_resnet(self):
         """ResNet-20 of a few channels learns by one process and by two, on each kind of data and in each framework."""

@@ -2,7 +2,8 @@
 Fleet makes of a static graph. Reads BENCHD_*, what PaddleCloudRoleMaker reads, and what a sweep may have as an axis:
 
     NET        ctr, word2vec (fleetx_data.py, which has their data)
-    UPDATE     sync, async, or geo (Geo-SGD: a trainer trains a copy, and sends its changes after GEO_STEPS steps)
+    UPDATE     geo (Geo-SGD: a trainer trains a copy, and sends its changes after GEO_STEPS steps). Not sync or async: for programs that an
+               executor runs Fleet 2.6 starts what sends gradients and fetches parameters with Geo-SGD only
     GEO_STEPS  default 100
     SIZE       full: 1,000,001 features; 350,000 words of 300 numbers. small: 10,001 and 64 wide layers; 10,000 of 32
 
@@ -46,14 +47,12 @@ def build(paddle, net, name, columns):
     return loss / paddle.cast(paddle.shape(ids)[0], "float32"), names
 
 
-def distribute(paddle, optimizer, update, geo_steps):
+def distribute(paddle, optimizer, geo_steps):
     """-> Fleet and its optimizer."""
     from paddle.distributed import fleet
     fleet.init(fleet.PaddleCloudRoleMaker(is_collective=False))
     strategy = fleet.DistributedStrategy()
-    strategy.a_sync = update != "sync"
-    if update == "geo":
-        strategy.a_sync_configs = {"k_steps": geo_steps}
+    strategy.a_sync, strategy.a_sync_configs = True, {"k_steps": geo_steps}
     return fleet, fleet.distributed_optimizer(optimizer, strategy)
 
 
@@ -61,7 +60,7 @@ def main():
     known = {key: value for key, value in os.environ.items() if key != "BENCHD_MODEL"}
     replica = benchd.Replica(known, exchanges=("None", "PServer"), roles=("trainer", "pserver"))
     name, size = replica.choice("NET", list(NETS)), replica.choice("SIZE", ("full", "small"))
-    update, geo_steps = replica.choice("UPDATE", ("sync", "async", "geo")), replica.number("GEO_STEPS", 100)
+    update, geo_steps = replica.choice("UPDATE", ("geo",)), replica.number("GEO_STEPS", 100)
     replica.limit_threads()
     os.environ["CPU_NUM"] = "1"  # replicas of the network in this process
     import numpy
@@ -77,8 +76,10 @@ def main():
         loss, names = build(paddle, net, name, COLUMNS[name])
         optimizer = paddle.optimizer.SGD(net.rate)
         if "PADDLE_PSERVERS_IP_PORT_LIST" in os.environ:
-            fleet, optimizer = distribute(paddle, optimizer, update, geo_steps)
+            fleet, optimizer = distribute(paddle, optimizer, geo_steps)
         optimizer.minimize(loss)
+        # Fleet puts programs in their place that send and receive; those that were built train without the servers.
+        main_program, start_program = loss.block.program, paddle.static.default_startup_program()
     if replica.role == "pserver":
         fleet.init_server()
         fleet.run_server()  # until every trainer has said that it is done
@@ -93,8 +94,7 @@ def main():
         return float(executor.run(main_program, feed=feed, fetch_list=[loss])[0])
 
     meeting = benchd.Meeting(replica, os.environ["PADDLE_TRAINER_ENDPOINTS"])
-    more = {"is_over": meeting.is_over} if update != "sync" else {}
-    replica.train_as_fleetx(step, f"worker_index: {replica.index}", meeting.meet, **more)
+    replica.train_as_fleetx(step, f"worker_index: {replica.index}", meeting.meet, is_over=meeting.is_over)
     if fleet is not None:
         fleet.stop_worker()
 
