@@ -8,6 +8,7 @@ export`, without logs; bench/seeds/runs.txt has the command of each. --measure r
 
 The variable BENCHCTL has the path of the program, BENCHCTL_PATH that of the definitions (default: of this tree)."""
 import argparse
+import csv
 import datetime
 import difflib
 import functools
@@ -47,9 +48,9 @@ def four(value):
     return f"{float(f'{value:.4g}'):,.10f}".rstrip("0").rstrip(".")
 
 
-def medians(*rows_of_ours):
-    """Of each column of "0.99, 1.01" and the like."""
-    return ", ".join(f"{statistics.median(map(float, column)):.2f}" for column in zip(*(row.split(", ") for row in rows_of_ours)))
+def medians(*cells):
+    """Of each column of cells as Page.over() has them."""
+    return ", ".join(f"{statistics.median(map(float, column)):.2f}" for column in zip(*re.findall(r"([\d.]+), ([\d.]+)", " ".join(cells))))
 
 
 # What others published.
@@ -122,7 +123,7 @@ class Run:
         ctl("import", path, "--store", f"sqlite:{self.store}", "--quiet")
         self.sql = sqlite3.connect(self.store)
         self.uid, self.run, created_ms = self.sql.execute("SELECT uid, name, created_unix_ms FROM run").fetchone()
-        self.date = datetime.datetime.fromtimestamp(created_ms / 1000, datetime.timezone.utc).strftime("%-d %B %Y")
+        self.date = datetime.datetime.fromtimestamp(created_ms / 1000, datetime.timezone.utc).strftime("%Y-%m-%d")
         self.digest = ctl("export", self.run, "--local", "--store", f"sqlite:{self.store}", "-f", folder / f"{name}.benchd.db", "--no-logs").split()[0]
         self.result = json.loads(ctl("results", self.run, "--local", "--store", f"sqlite:{self.store}", "-o", "json"))
         self.points = [*self.result["points"], *(point for point in self.result["baselines"] if point["point"] not in
@@ -131,6 +132,10 @@ class Run:
     def point(self, system, **values):
         return next(point for point in self.points if point["system"] == system and all(
             (point["replicas"] | point["parameters"] | {"batch_size": point["batchSize"]})[key] == value for key, value in values.items()))
+
+    def table(self, *words):
+        """Rows of the table over axes that `benchctl results` prints with these words."""
+        return list(csv.DictReader(ctl("results", self.run, "--local", "--store", f"sqlite:{self.store}", *words, "-o", "csv").splitlines()))
 
     def facts(self, system):
         """Of the start records of a system's trainers."""
@@ -153,12 +158,12 @@ class Page:
     def run(self, name):
         return Run(name, self.folder)
 
-    def ours(self, name, system, share=False, per=1, **values):
+    def ours(self, name, system, figure="throughput", share=False, per=1, **values):
         """"315.8 [300.6, 340.8]", and its efficiency; wider than WIDE: marked. per: samples of a batch."""
         point = self.run(name).point(system, **values)
-        rate, low, high = (point["throughput"][key] and point["throughput"][key] / per for key in ("value", "low", "high"))
-        text = four(rate) if low is None else f"{four(rate)} [{four(low)}, {four(high)}]"
-        wide = "†" if low is not None and high - low > WIDE * rate else ""
+        value, low, high = (point[figure][key] and point[figure][key] / per for key in ("value", "low", "high"))
+        text = four(value) if low is None else f"{four(value)} [{four(low)}, {four(high)}]"
+        wide = "†" if low is not None and high - low > WIDE * value else ""
         return text + wide + (f" {100 * point['efficiency']['value']:.1f}%" if share else "")
 
     def cpu(self, name, system, **values):
@@ -167,28 +172,60 @@ class Page:
         rates = run.per_cpu_s(run.point(system, **values))
         return f"{four(statistics.median(rates))} ({four(rates[0])} to {four(rates[-1])})"
 
-    def pair(self, name, system, **values):
-        """One and two trainers or workers, and the efficiency."""
-        roles = {"trainer": 1} if self.run(name).point(system)["replicas"]["trainer"] else {"worker": 1}
-        one, two = (self.ours(name, system, **values, **{role: n for role in roles}, share=n == 2) for n in (1, 2))
-        return f"{one}, {two}"
+    def sizes(self, name, system):
+        """Of its points with one and two trainers or workers."""
+        role = "trainer" if self.run(name).point(system)["replicas"]["trainer"] else "worker"
+        return {role: 1}, {role: 2}
+
+    def pair(self, name, system, figure="throughput", **values):
+        """One and two trainers or workers, and the efficiency of a throughput."""
+        one, two = self.sizes(name, system)
+        return ", ".join((self.ours(name, system, figure, **values, **one),
+                          self.ours(name, system, figure, figure == "throughput", **values, **two)))
+
+    def percent(self, name, system, figure, **values):
+        return f"{100 * self.run(name).point(system, **values)[figure]['value']:.1f}%"
+
+    def percents(self, name, system, figure):
+        return ", ".join(self.percent(name, system, figure, **size) for size in self.sizes(name, system))
+
+    def over(self, above, below, figure="throughput", systems=("pytorch-ddp", "tensorflow-ps"), **values):
+        """"pytorch-ddp 0.99, 1.01; tensorflow-ps 1.08, 0.99": a figure at `above` divided by that at `below`, of one and two processes."""
+        def of(where, system, size):
+            where = {"name": "imagenet", **where, **values, **size}
+            return self.run(where.pop("name")).point(system, **where)[figure]["value"]
+        return "; ".join(f"{system} " + ", ".join(f"{of(above, system, size) / of(below, system, size):.2f}" for size in self.sizes("imagenet", system))
+                         for system in systems)
+
+    def cells(self, name, words, show, **axes):
+        """Cells of a table over axes: those whose axes have these values."""
+        rows = self.run(name).table(*words.split())
+        return ", ".join(show % float(row["value"]) for row in rows if all(row[f"axis_{key}"] == value for key, value in axes.items()))
 
     def build(self, name, system):
         return self.run(name).facts(system)["build"]
 
+    def machine(self, name):
+        run = self.run(name)
+        facts = run.facts(run.points[0]["system"])
+        if "cpu_model" not in facts:
+            return "not in the run, whose program writes no start record"
+        cpus = run.result["cpus"] or 1 + int(facts["cpuset"].partition("-")[2] or 0)   # a cluster has no such number
+        return f"{facts['cpu_model']}, {cpus} cores, Linux {facts['kernel'].split('-')[0]}"
+
     def archives(self):
-        """A row for each run: its command, date, machine and digest."""
-        rows = []
+        """A row for each run: its command, date and digest; before the first run of a machine a row with the machine."""
+        rows, last = [], None
         for name, command in commands().items():
-            run = self.run(name)
-            facts = run.facts(run.points[0]["system"])
-            cpus = f"{run.result['cpus']} cores" if run.result["cpus"] else f"CPUs {facts['cpuset']}"   # a cluster has no such number
-            rows.append(f"| {name} | `benchctl {command}` | {run.date} | {facts['cpu_model']}, {cpus}, Linux {facts['kernel'].split('-')[0]} | `{run.digest[:19]}` |")
+            if self.machine(name) != last:
+                last = self.machine(name)
+                rows.append(f"| **{last}** | | | |")
+            rows.append(f"| {name} | `{command.removeprefix('run ')}` | {self.run(name).date} | `{self.run(name).digest[:19]}` |")
         return "\n".join(rows)
 
     def text(self):
         names = {"printed": printed, "at": at, "rows": rows, "sheet": sheet, "bound": bound, "ours": self.ours, "cpu": self.cpu, "pair": self.pair,
-                 "medians": medians, "build": self.build, "archives": self.archives}
+                 "percent": self.percent, "percents": self.percents, "cells": self.cells, "over": self.over, "medians": medians, "build": self.build, "archives": self.archives}
         template = (PLACE / "page.txt").read_text(encoding="utf-8")
         return re.sub(r"\{\{(.+?)\}\}", lambda found: str(eval(found[1], dict(names))), template)  # pylint: disable=eval-used # a file of ours
 
@@ -205,7 +242,8 @@ def measure_pods(runs):
     import dockerfile
     from node import Node
     os.environ["BENCHD_BUILD_DIR"] = str(pathlib.Path(BENCHCTL).parents[1])
-    images = [dockerfile.archive(name) for name in PODS]
+    definitions = "".join((ROOT / "benchmarks" / f"{words[1]}.yaml").read_text(encoding="utf-8") for words in runs.values())
+    images = [dockerfile.archive(name) for name in PODS if f"image: benchd.local/{name}:" in definitions]
     with Node(namespace=None) as node:
         node.install()
         for image in images:
