@@ -209,7 +209,7 @@ class Page:
         run = self.run(name)
         facts = run.facts(run.points[0]["system"])
         if "cpu_model" not in facts:
-            return "not in the run, whose program writes no start record"
+            return "not recorded: the program writes no start record"
         cpus = run.result["cpus"] or 1 + int(facts["cpuset"].partition("-")[2] or 0)   # a cluster has no such number
         return f"{facts['cpu_model']}, {cpus} cores, Linux {facts['kernel'].split('-')[0]}"
 
