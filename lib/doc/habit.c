@@ -66,7 +66,7 @@ static int64_t parse_duration_s(const char *text)
     _cleanup_(freep) char *digits = xstrndup(text, strcspn(text, "s"));
     int64_t n = 0;
     if (str_eq(text + strlen(digits), "s")) {
-        (void)parse_i64_in(digits, 1, 999999, &n); /* 0 if it is no number */
+        (void)parse_i64_in(digits, 1, 999999, &n); /* else n stays 0 */
     } else if (parse_age_ms(text, &n) == 0) {
         n /= 1000;
     }

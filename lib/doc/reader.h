@@ -55,7 +55,7 @@ int64_t place_int(const struct place *map, const char *key, int64_t none);
 /* The number, also that of a text such as "0.9". */
 double place_number(const struct place *map, const char *key, double none);
 double place_value(const struct place *place, double none);       /* of an item */
-double node_number(const struct node *value, double none);        /* of NULL: `none` */
+double node_number(const struct node *value, double none);        /* `none` if it is NULL */
 const char *place_text(const struct place *map, const char *key); /* NULL: none */
 /* The place of a word in a table that is an array, which has the names in the order of its enum. */
 int place_index(const struct place *map, const char *key, const char *const *names, size_t n,

@@ -43,7 +43,7 @@ enum log_group {
     LOG_EVALUATION_MS,
     LOG_CHECKPOINT_S, /* that saving a checkpoint took */
     LOG_CHECKPOINT_MS,
-    LOG_VERSION, /* of a library, as text; of patterns of `versions` alone */
+    LOG_VERSION, /* as text; only in patterns of `versions` */
     LOG_STAMP,   /* date and time of the line, as text */
     LOG_UNIX_S,  /* the same in seconds since 1970 */
     LOG_UNIX_MS, /* the same in milliseconds */

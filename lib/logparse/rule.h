@@ -44,7 +44,7 @@ struct log_skip { /* the warm-up */
     int64_t n;
 };
 
-struct log_version {             /* of what the program prints a version */
+struct log_version {             /* which the program prints */
     char *name;                  /* owned */
     struct log_pattern *pattern; /* owned; it has the group `version` */
 };
