@@ -200,18 +200,21 @@ static int64_t own_wait_ns(void)
 }
 
 /* Never sleeps, by itself or in a child, says how long that took, and stays as it is until SIGUSR1;
- * then how long all has taken and what of it the kernel calls waiting, and a summary of it. */
+ * then how long all has taken and what of it the kernel calls waiting, and a summary of it. How
+ * long the child's end waited nobody is told: all its time counts. */
 static void spin(bool in_child)
 {
     const int64_t begin_ns = clock_monotonic_ns();
-    int64_t *child_wait_ns = mmap(NULL, sizeof(*child_wait_ns), PROT_READ | PROT_WRITE,
-                                  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    struct {
+        int64_t wait_ns, end_ns;
+    } *of_child =
+        mmap(NULL, sizeof(*of_child), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     sigset_t held;
     siginfo_t ended;
     int signum;
     (void)sigemptyset(&held); /* neither can fail */
     (void)sigaddset(&held, SIGUSR1);
-    if (child_wait_ns == MAP_FAILED || sigprocmask(SIG_BLOCK, &held, NULL) < 0) {
+    if (of_child == MAP_FAILED || sigprocmask(SIG_BLOCK, &held, NULL) < 0) {
         abort();
     }
     const pid_t child = in_child ? fork() : -1;
@@ -219,19 +222,22 @@ static void spin(bool in_child)
         use_cpu();
     }
     if (child == 0) {
-        *child_wait_ns = own_wait_ns();
+        of_child->wait_ns = own_wait_ns();
+        of_child->end_ns = clock_monotonic_ns();
         _exit(0);
     }
     (void)(in_child &&
            waitid(P_PID, (id_t)child, &ended, WEXITED | WNOWAIT)); /* still to be seen */
-    printf("spun %" PRId64 "\n", clock_monotonic_ns() - begin_ns);
+    const int64_t spun_ns = clock_monotonic_ns();
+    printf("spun %" PRId64 "\n", spun_ns - begin_ns);
     if (fflush(stdout) != 0 || sigwait(&held, &signum) != 0) {
         abort();
     }
     (void)(in_child && waitpid(child, NULL, 0));
     const int64_t all_ns = clock_monotonic_ns() - begin_ns;
-    printf("in all %" PRId64 " %" PRId64 "\n", all_ns, own_wait_ns() + *child_wait_ns);
-    (void)munmap(child_wait_ns, sizeof(*child_wait_ns));
+    const int64_t child_ns = in_child ? of_child->wait_ns + spun_ns - of_child->end_ns : 0;
+    printf("in all %" PRId64 " %" PRId64 "\n", all_ns, own_wait_ns() + child_ns);
+    (void)munmap(of_child, sizeof(*of_child));
     struct buf out = BUF_INIT;
     struct record_who me = who();
     record_write_summary(&out, &me,

@@ -8,7 +8,6 @@
 #include "tests/test.h"
 #include "base/parse.h"
 #include "base/str.h"
-#include "host/telemetry.h"
 
 #define LIMIT_MS 120000 /* a sanitizer, beside other tests, takes ten times as long */
 
@@ -237,18 +236,6 @@ pid_t fixture_pid(struct fixture *f, const struct replica_id *id)
     int64_t pid = 0;
     assert_int_equal(parse_i64(number, &pid), 0);
     return (pid_t)pid;
-}
-
-/* The timers of a loop fire in the order in which they are due. */
-void fixture_wait_look(struct fixture *f)
-{
-    f->is_late = 0;
-    uv_update_time(&f->loop);
-    assert_int_equal(uv_timer_start(&f->limit, on_limit, UINT64_C(2) * TELEMETRY_INTERVAL_MS, 0),
-                     0);
-    while (!f->is_late) {
-        (void)uv_run(&f->loop, UV_RUN_ONCE);
-    }
 }
 
 void fixture_assert_gone(const char *who, pid_t pid)

@@ -41,8 +41,6 @@ void fixture_wait_gone(struct fixture *f, pid_t pid);
 const char *fixture_wait_log(struct fixture *f, const struct replica_id *id, const char *text);
 /* Until it has written "pid N"; N. */
 pid_t fixture_pid(struct fixture *f, const struct replica_id *id);
-/* Until the launcher has looked once more at what its programs have used. */
-void fixture_wait_look(struct fixture *f);
 void fixture_assert_gone(const char *who, pid_t pid);
 /* Until nothing of ours is alive on the loop. */
 void fixture_wait_quiet(struct fixture *f);

@@ -183,6 +183,11 @@ double processes_unmet_s(const struct launcher *launcher)
     return sampler_unmet_s(((const struct processes *)launcher)->sampler);
 }
 
+void processes_look(struct launcher *launcher)
+{
+    sampler_look(((const struct processes *)launcher)->sampler);
+}
+
 static size_t log_max_bytes(const struct processes *l, const struct gang_spec *gang)
 {
     const size_t n = member_count(gang->replicas);

@@ -156,6 +156,14 @@ void sampler_watch(struct sampler *s, int pid, const char *cpus)
     uv_mutex_unlock(&s->mutex);
 }
 
+void sampler_look(struct sampler *s)
+{
+    uv_mutex_lock(&s->mutex);
+    s->next_ns = 0;
+    look_at_programs(s);
+    uv_mutex_unlock(&s->mutex);
+}
+
 static struct cpu_watch *find_program(const struct sampler *s, int pid)
 {
     return vec_find(&s->programs, it, it->pid == pid);
