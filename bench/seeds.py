@@ -48,9 +48,9 @@ def four(value):
     return f"{float(f'{value:.4g}'):,.10f}".rstrip("0").rstrip(".")
 
 
-def medians(*rows_of_ours):
-    """Of each column of "0.99, 1.01" and the like."""
-    return ", ".join(f"{statistics.median(map(float, column)):.2f}" for column in zip(*(row.split(", ") for row in rows_of_ours)))
+def medians(*cells):
+    """Of each column of cells as Page.over() has them."""
+    return ", ".join(f"{statistics.median(map(float, column)):.2f}" for column in zip(*re.findall(r" ([\d.]+), ([\d.]+)", " ".join(cells))))
 
 
 # What others published.
@@ -189,6 +189,14 @@ class Page:
     def percents(self, name, system, figure):
         return ", ".join(self.percent(name, system, figure, **size) for size in self.sizes(name, system))
 
+    def over(self, above, below, figure="throughput", systems=("pytorch-ddp", "tensorflow-ps"), **values):
+        """"pytorch-ddp 0.99, 1.01; tensorflow-ps 1.08, 0.99": a figure at `above` divided by that at `below`, of one and two processes."""
+        def of(where, system, size):
+            where = {"name": "imagenet", **where, **values, **size}
+            return self.run(where.pop("name")).point(system, **where)[figure]["value"]
+        return "; ".join(f"{system} " + ", ".join(f"{of(above, system, size) / of(below, system, size):.2f}" for size in self.sizes("imagenet", system))
+                         for system in systems)
+
     def cells(self, name, words, show, **axes):
         """Cells of a table over axes: those whose axes have these values."""
         rows = self.run(name).table(*words.split())
@@ -217,7 +225,7 @@ class Page:
 
     def text(self):
         names = {"printed": printed, "at": at, "rows": rows, "sheet": sheet, "bound": bound, "ours": self.ours, "cpu": self.cpu, "pair": self.pair,
-                 "percent": self.percent, "percents": self.percents, "cells": self.cells, "medians": medians, "build": self.build, "archives": self.archives}
+                 "percent": self.percent, "percents": self.percents, "cells": self.cells, "over": self.over, "medians": medians, "build": self.build, "archives": self.archives}
         template = (PLACE / "page.txt").read_text(encoding="utf-8")
         return re.sub(r"\{\{(.+?)\}\}", lambda found: str(eval(found[1], dict(names))), template)  # pylint: disable=eval-used # a file of ours
 
