@@ -291,7 +291,23 @@ static enum exit_code describe(const struct cli *cli, const struct archive *a,
 
 /* ---- the run ---- */
 
-/* Programs find their files where they start; the store and benchworker stay where they were. */
+/* $BENCHCTL_PATH and ./benchmarks, which are found from any folder from now on. */
+static void keep_places(void)
+{
+    _cleanup_(freep) char *places = xasprintf("%s:benchmarks", getenv("BENCHCTL_PATH") ?: "");
+    _cleanup_(buf_done) struct buf full = BUF_INIT;
+    char *rest = places;
+    for (const char *place; (place = strsep(&rest, ":")) != NULL;) {
+        _cleanup_(freep) char *path = realpath(place, NULL);
+        if (path != NULL) {
+            buf_printf(&full, "%s:", path);
+        }
+    }
+    (void)setenv("BENCHCTL_PATH", buf_cstr(&full), 1); /* fails without memory only */
+}
+
+/* Programs find their files where they start; the store, benchworker and definitions stay where
+ * they were. */
 static enum exit_code enter(const char *folder, struct cli *sub, char **ret_store)
 {
     char store[PATH_MAX];
@@ -304,6 +320,7 @@ static enum exit_code enter(const char *folder, struct cli *sub, char **ret_stor
     if (full != NULL) {
         (void)setenv("BENCHWORKER", full, 1); /* fails without memory only */
     }
+    keep_places();
     return chdir(folder) == 0
                ? EXIT_OK
                : cli_error(EXIT_LOCAL_RESOURCE, NULL, "%s: %s", folder, strerror(errno));

@@ -84,6 +84,13 @@ class Carried(cli.CliCase):
         self.assertRegex(out, r"(?s)differs  file key: .*same     file link: .*Succeeded")
         self.assertEqual((SCRIPT, 0o755), ((into / "train.py").read_text(encoding="utf-8"), (into / "go.sh").stat().st_mode & 0o755))
         self.assertTrue((self.folder / "b/t.db").exists())  # not in the folder of the files
+        (self.folder / "b/own/profiles/none").mkdir(parents=True)
+        (self.folder / "b/own/profiles/none/profile.yaml").write_text("nonsense: 1\n", encoding="utf-8")
+        for name in ("go.sh", "conf/data.txt", "train.py"):
+            (into / name).unlink()
+        self.env["BENCHCTL_PATH"] = "own"
+        self.assertIn("/b/own/profiles/none/profile.yaml:1:1: ", self.again("--files", "new", code=2))
+        del self.env["BENCHCTL_PATH"]
         (into / "conf/data.txt").write_text("2\n", encoding="utf-8")
         (into / "go.sh").unlink()
         self.assertIn("conf/data.txt exists, and none is replaced", self.again("--files", "new", code=2))
