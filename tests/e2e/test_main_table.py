@@ -33,7 +33,7 @@ OTHERS = {
     "mlbench-logistic": (["workers=1,2", "samples=20000", "test_samples=4000", "features=200", "epochs=20", *SMALL_POD], [], ["open-mpi"]),
     "fleetx-collective": (["net=resnet50", "size=small", "workers=1,2", "batch_size=2", *SMALL_POD], ["--steps", "2"], ["paddle-collective"]),
     "fleetx-pserver": (["net=ctr", "size=small", "pservers=1", "trainers=1,2", *SMALL_POD], ["--steps", "100"],
-                       ["paddle-geo", "pytorch-rpc", "pytorch-rpc-async", "pytorch-rpc-geo"]),
+                       ["paddle-async", "paddle-geo", "pytorch-rpc", "pytorch-rpc-async", "pytorch-rpc-geo"]),
 }
 RUN_S = 5000
 IMPORT_S = 1200

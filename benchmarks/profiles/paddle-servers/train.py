@@ -2,8 +2,8 @@
 Fleet makes of a static graph. Reads BENCHD_*, what PaddleCloudRoleMaker reads, and what a sweep may have as an axis:
 
     NET        ctr, word2vec (fleetx_data.py, which has their data)
-    UPDATE     geo (Geo-SGD: a trainer trains a copy, and sends its changes after GEO_STEPS steps). Not sync or async: for programs that an
-               executor runs Fleet 2.6 starts what sends gradients and fetches parameters with Geo-SGD only
+    UPDATE     geo (Geo-SGD: a trainer trains a copy, and sends its changes after GEO_STEPS steps), or async. Not sync: Fleet 2.6 starts
+               no communicator for it, so its operator send_barrier ends with signal 11, in training from a data set, too
     GEO_STEPS  default 100
     SIZE       full: 1,000,001 features; 350,000 words of 300 numbers. small: 10,001 and 64 wide layers; 10,000 of 32
 
@@ -18,6 +18,9 @@ import benchd_replica as benchd  # noqa: E402
 import fleetx_data  # noqa: E402
 
 NETS = {"ctr": fleetx_data.Ctr, "word2vec": fleetx_data.Word2Vec}
+# Without these flags Paddle's client adds up the gradients of 13 steps before it sends them. With the rates of the networks, training then
+# diverges.
+SEND_EACH_STEP = " ".join(f"-pserver_push_{kind}_merge_limit=0 -pserver_async_push_{kind}_interval_ms=1" for kind in ("dense", "sparse"))
 COLUMNS = {"ctr": fleetx_data.SLOTS, "word2vec": 2 + fleetx_data.NEGATIVES}
 
 
@@ -47,20 +50,40 @@ def build(paddle, net, name, columns):
     return loss / paddle.cast(paddle.shape(ids)[0], "float32"), names
 
 
-def distribute(paddle, optimizer, geo_steps):
-    """-> Fleet and its optimizer."""
+def distribute(paddle, net, batch, geo_steps):
+    """-> Fleet and its optimizer. With 0 steps training is asynchronous: the servers update the rows. They use Adam if the table does not say
+    how, whatever the optimizer is, and the trainer sends gradients that it has multiplied by its batch."""
     from paddle.distributed import fleet
     fleet.init(fleet.PaddleCloudRoleMaker(is_collective=False))
     strategy = fleet.DistributedStrategy()
     strategy.a_sync, strategy.a_sync_configs = True, {"k_steps": geo_steps}
-    return fleet, fleet.distributed_optimizer(optimizer, strategy)
+    if geo_steps == 0:
+        strategy.fleet_desc_configs = {"use_cvm": False, "rows": {
+            "sparse_optimizer": "naive", "sparse_learning_rate": net.rate / batch, "sparse_initial_range": .5 / net.width,
+            "sparse_embedx_dim": net.width - 1, "sparse_embedx_threshold": 0}}
+    return fleet, fleet.distributed_optimizer(paddle.optimizer.SGD(net.rate), strategy)
+
+
+def start_async(paddle, fleet, meet):
+    """-> a function that fetches the dense parameters: Fleet does it by itself only in training from a data set."""
+    from paddle.distributed.ps.utils.public import get_the_one_recv_context
+    runtime = fleet.fleet._runtime_handle
+    runtime.ps_desc_builder.ps_desc.init_gflags = SEND_EACH_STEP
+    fleet.init_worker()
+    meet()  # trainer 0 has sent the first parameters
+    tables = get_the_one_recv_context(runtime.context)
+
+    def fetch():
+        for table, names in tables.items():
+            runtime._worker.pull_dense_params(paddle.static.global_scope(), table, names)
+    return fetch
 
 
 def main():
     known = {key: value for key, value in os.environ.items() if key != "BENCHD_MODEL"}
     replica = benchd.Replica(known, exchanges=("None", "PServer"), roles=("trainer", "pserver"))
     name, size = replica.choice("NET", list(NETS)), replica.choice("SIZE", ("full", "small"))
-    update, geo_steps = replica.choice("UPDATE", ("geo",)), replica.number("GEO_STEPS", 100)
+    update, geo_steps = replica.choice("UPDATE", ("geo", "async")), replica.number("GEO_STEPS", 100)
     replica.limit_threads()
     os.environ["CPU_NUM"] = "1"  # replicas of the network in this process
     import numpy
@@ -76,7 +99,7 @@ def main():
         loss, names = build(paddle, net, name, COLUMNS[name])
         optimizer = paddle.optimizer.SGD(net.rate)
         if "PADDLE_PSERVERS_IP_PORT_LIST" in os.environ:
-            fleet, optimizer = distribute(paddle, optimizer, geo_steps)
+            fleet, optimizer = distribute(paddle, net, replica.batch, geo_steps if update == "geo" else 0)
         optimizer.minimize(loss)
         # Fleet puts programs in their place that send and receive; those that were built train without the servers.
         main_program, start_program = loss.block.program, paddle.static.default_startup_program()
@@ -86,14 +109,19 @@ def main():
         return
     executor = paddle.static.Executor(paddle.CPUPlace())
     executor.run(start_program)
-    if fleet is not None:
+    meeting = benchd.Meeting(replica, os.environ["PADDLE_TRAINER_ENDPOINTS"])
+    fetch = None
+    if fleet is not None and update == "async":
+        fetch = start_async(paddle, fleet, meeting.meet)
+    elif fleet is not None:
         fleet.init_worker()
 
     def step():
+        if fetch is not None:
+            fetch()
         feed = dict(zip(names, net.draw(random, replica.batch)))
         return float(executor.run(main_program, feed=feed, fetch_list=[loss])[0])
 
-    meeting = benchd.Meeting(replica, os.environ["PADDLE_TRAINER_ENDPOINTS"])
     replica.train_as_fleetx(step, f"worker_index: {replica.index}", meeting.meet, is_over=meeting.is_over)
     if fleet is not None:
         fleet.stop_worker()
