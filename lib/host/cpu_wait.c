@@ -78,9 +78,9 @@ static void add_children(const char *root, int64_t pid, int64_t tid, struct proc
     }
 }
 
-/* The threads of one process, and what they have started. */
-static void add_process(const char *root, int64_t pid, struct cpu_wait_threads *threads,
-                        struct processes *all)
+/* The threads of one process, if they count, and what they have started. */
+static void add_process(const char *root, int64_t pid, bool counts,
+                        struct cpu_wait_threads *threads, struct processes *all)
 {
     _cleanup_(freep) char *path = xasprintf("%s/proc/%lld/task", root, (long long)pid);
     DIR *dir = opendir(path);
@@ -91,7 +91,9 @@ static void add_process(const char *root, int64_t pid, struct cpu_wait_threads *
         struct cpu_wait_thread thread;
         if (read_thread(dirfd(dir), entry->d_name,
                         &thread)) { /* not ".", nor one that has just ended */
-            *vec_push(&threads->list) = thread;
+            if (counts) {
+                *vec_push(&threads->list) = thread;
+            }
             add_children(root, pid, thread.tid, all);
         }
     }
@@ -100,14 +102,15 @@ static void add_process(const char *root, int64_t pid, struct cpu_wait_threads *
 
 /* Returns their CPU time. Parents come before their children: one that is waited for in between is
  * counted a look later, and not twice. */
-static int64_t look_at_all(const char *root, int pid, struct cpu_wait_threads *threads)
+static int64_t look_at_all(const char *root, const struct cpu_watch *w,
+                           struct cpu_wait_threads *threads)
 {
     struct processes all = {0};
     int64_t ticks = 0;
-    *vec_push(&all.list) = pid;
+    *vec_push(&all.list) = w->pid;
     for (size_t i = 0; i < all.list.len && threads->list.len <= CPU_WAIT_MAX_THREADS; i++) {
         ticks += used_ticks(root, all.list.items[i]);
-        add_process(root, all.list.items[i], threads, &all);
+        add_process(root, all.list.items[i], i > 0 || !w->has_guard, threads, &all);
     }
     vec_done(&all.list);
     if (threads->list.len > CPU_WAIT_MAX_THREADS) {
@@ -133,7 +136,7 @@ static void add_gone(struct cpu_watch *w, const struct cpu_wait_threads *now)
 void cpu_watch_look(const char *root, struct cpu_watch *w, int64_t now_ns)
 {
     struct cpu_wait_threads now = {0};
-    const int64_t used_ns = look_at_all(root, w->pid, &now);
+    const int64_t used_ns = look_at_all(root, w, &now);
     add_gone(w, &now);
     vec_done(&w->threads.list);
     w->threads = now;

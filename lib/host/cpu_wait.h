@@ -37,6 +37,7 @@ struct cpu_count {
 /* Zero-initialised but for pid and cpus. */
 struct cpu_watch {
     int pid;        /* of the process from which all others descend */
+    bool has_guard; /* it only waits for the program, and its own threads do not count */
     bool has_ended; /* no look follows */
     char *cpus;     /* "0-3,8"; owned; NULL: those of this process */
     struct cpu_wait_threads threads;

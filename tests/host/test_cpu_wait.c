@@ -57,12 +57,15 @@ TEST(programs)
         struct made_up begin[4], end[4];
         int from_ms, to_ms; /* between which the time is asked for */
         int used_ms, run_ms, wait_ms; /* run_ms UNKNOWN: that and waits are not known */
+        bool has_guard;
     } rows[] = {
         {"one process", {{7, 1, 1, 0, 10, 1}}, {{7, 1, 5, 0, 50, 31}}, 100, 200, 40, 40, 30},
         {"a part of the time", {{7, 1, 1, 0, 10, 1}}, {{7, 1, 5, 0, 50, 41}}, 150, 175, 10, 10, 10},
         {"more than was looked at", {{7, 1, 1, 0, 10, 1}}, {{7, 1, 5, 0, 50, 31}}, 0, 300, 40, 40, 30},
         {"its children's children", {{7, 1, 1, 0, 10, 1}, {8, 7, 1, 0, 10, 0}, {9, 8, 1, 0, 10, 1}},
          {{7, 1, 1, 0, 10, 1}, {8, 7, 2, 0, 20, 3}, {9, 8, 3, 0, 30, 5}}, 100, 200, 30, 30, 7},
+        {"its guard does not count", {{7, 1, 0, 0, 1, 1}, {8, 7, 1, 0, 10, 0}},
+         {{7, 1, 0, 0, 2, 90}, {8, 7, 3, 0, 30, 5}}, 100, 200, 20, 20, 5, .has_guard = true},
         {"another's child", {{7, 1, 1, 0, 10, 1}, {8, 3, 1, 0, 10, 0}},
          {{7, 1, 3, 0, 30, 1}, {8, 3, 9, 0, 90, 0}}, 100, 200, 20, 20, 0},
         {"as much again is of a child that no look has seen: it waited alike",
@@ -91,7 +94,7 @@ TEST(programs)
     /* clang-format on */
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         print_message("# row '%s'\n", rows[i].name);
-        _cleanup_(cpu_watch_done) struct cpu_watch w = {.pid = 7};
+        _cleanup_(cpu_watch_done) struct cpu_watch w = {.pid = 7, .has_guard = rows[i].has_guard};
         watch_at(&w, rows[i].begin, 4, 100);
         watch_at(&w, rows[i].end, 4, 200);
         const struct cpu_count c = cpu_watch_between(&w, rows[i].from_ms * MS, rows[i].to_ms * MS);

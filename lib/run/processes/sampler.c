@@ -151,7 +151,7 @@ void sampler_watch(struct sampler *s, int pid, const char *cpus)
 {
     uv_mutex_lock(&s->mutex);
     struct cpu_watch *w = vec_push(&s->programs);
-    *w = (struct cpu_watch){.pid = pid, .cpus = xstrdup_or_null(cpus)};
+    *w = (struct cpu_watch){.pid = pid, .has_guard = true, .cpus = xstrdup_or_null(cpus)};
     cpu_watch_look("", w, clock_monotonic_ns());
     uv_mutex_unlock(&s->mutex);
 }

@@ -19,7 +19,7 @@ void sampler_begin(struct sampler *s);
 /* A replica of it has this CUDA_VISIBLE_DEVICES (NULL: none, so it sees all), and is to meet others
  * at this port (NULL: at none). */
 void sampler_choose(struct sampler *s, const char *visible, const char *port);
-/* A program of it has started, on these CPUs (NULL: on ours). */
+/* A program of it has started under the guard `pid` (child.h), on these CPUs (NULL: on ours). */
 void sampler_watch(struct sampler *s, int pid, const char *cpus);
 /* It has ended; call it before waitpid(). */
 void sampler_watch_end(struct sampler *s, int pid);
