@@ -105,7 +105,7 @@ def main():
         main_program, start_program = loss.block.program, paddle.static.default_startup_program()
     if replica.role == "pserver":
         fleet.init_server()
-        fleet.run_server()  # until every trainer has said that it is done
+        fleet.run_server()  # benchd ends it when the trainers have ended
         return
     executor = paddle.static.Executor(paddle.CPUPlace())
     executor.run(start_program)
