@@ -291,7 +291,8 @@ static enum exit_code describe(const struct cli *cli, const struct archive *a,
 
 /* ---- the run ---- */
 
-/* $BENCHCTL_PATH and ./benchmarks, which are found from any folder from now on. */
+/* Makes the folders of $BENCHCTL_PATH absolute, because this program is about to change its own,
+ * and adds ./benchmarks of here after that of there. */
 static void keep_places(void)
 {
     _cleanup_(freep) char *places = xasprintf("%s:benchmarks", getenv("BENCHCTL_PATH") ?: "");
@@ -299,9 +300,9 @@ static void keep_places(void)
     char *rest = places;
     for (const char *place; (place = strsep(&rest, ":")) != NULL;) {
         _cleanup_(freep) char *path = realpath(place, NULL);
-        if (path != NULL) {
-            buf_printf(&full, "%s:", path);
-        }
+        const bool is_named = path != NULL && strchr(path, ':') == NULL;
+        buf_puts(&full, rest == NULL ? "benchmarks:" : "");
+        buf_printf(&full, "%s:", is_named ? path : place);
     }
     (void)setenv("BENCHCTL_PATH", buf_cstr(&full), 1); /* fails without memory only */
 }

@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -84,12 +85,15 @@ class Carried(cli.CliCase):
         self.assertRegex(out, r"(?s)differs  file key: .*same     file link: .*Succeeded")
         self.assertEqual((SCRIPT, 0o755), ((into / "train.py").read_text(encoding="utf-8"), (into / "go.sh").stat().st_mode & 0o755))
         self.assertTrue((self.folder / "b/t.db").exists())  # not in the folder of the files
-        (self.folder / "b/own/profiles/none").mkdir(parents=True)
-        (self.folder / "b/own/profiles/none/profile.yaml").write_text("nonsense: 1\n", encoding="utf-8")
-        for name in ("go.sh", "conf/data.txt", "train.py"):
-            (into / name).unlink()
-        self.env["BENCHCTL_PATH"] = "own"
-        self.assertIn("/b/own/profiles/none/profile.yaml:1:1: ", self.again("--files", "new", code=2))
+        for variable, place in (("own", "own"), ("", "benchmarks")):  # of here, too
+            profile = self.folder / "b" / place / "profiles/none"
+            profile.mkdir(parents=True)
+            (profile / "profile.yaml").write_text("nonsense: 1\n", encoding="utf-8")
+            for name in ("go.sh", "conf/data.txt", "train.py"):
+                (into / name).unlink()
+            self.env["BENCHCTL_PATH"] = variable
+            self.assertIn(f"/b/{place}/profiles/none/profile.yaml:1:1: ", self.again("--files", "new", code=2))
+            shutil.rmtree(profile)
         del self.env["BENCHCTL_PATH"]
         (into / "conf/data.txt").write_text("2\n", encoding="utf-8")
         (into / "go.sh").unlink()
