@@ -78,7 +78,7 @@ static void add_children(const char *root, int64_t pid, int64_t tid, struct proc
     }
 }
 
-/* The threads of one process, if they count, and what they have started. */
+/* Adds the threads of one process, if they count, and in any case what they have started. */
 static void add_process(const char *root, int64_t pid, bool counts,
                         struct cpu_wait_threads *threads, struct processes *all)
 {

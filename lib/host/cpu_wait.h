@@ -34,10 +34,10 @@ struct cpu_count {
     int64_t run_ns, wait_ns; /* of all its threads that a look has seen */
     bool is_known;           /* of a time between: run_ns and wait_ns are those of all threads */
 };
-/* Zero-initialised but for pid and cpus. */
+/* Zero-initialised but for pid, has_guard and cpus. */
 struct cpu_watch {
     int pid;        /* of the process from which all others descend */
-    bool has_guard; /* it only waits for the program, and its own threads do not count */
+    bool has_guard; /* that process only waits for the program: run_ns and wait_ns leave it out */
     bool has_ended; /* no look follows */
     char *cpus;     /* "0-3,8"; owned; NULL: those of this process */
     struct cpu_wait_threads threads;

@@ -34,7 +34,7 @@ def why_not():
     for program in ("dpkg-buildpackage", "dh", "lintian"):
         if shutil.which(program) is None:
             return f"{program} is not installed (script/packages.txt)"
-    here = platform.freedesktop_os_release().get("VERSION_CODENAME")
+    here = platform.freedesktop_os_release().get("VERSION_CODENAME", "without a name")
     if here != bare_root.SUITE:
         return f"packages are released from Debian {bare_root.SUITE}, into which this test installs them, and this machine is {here}"
     return bare_root.why_not()

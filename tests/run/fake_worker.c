@@ -200,8 +200,8 @@ static int64_t own_wait_ns(void)
 }
 
 /* Never sleeps, by itself or in a child, says how long that took, and stays as it is until SIGUSR1;
- * then how long all has taken and what of it the kernel calls waiting, and a summary of it. How
- * long the child's end waited nobody is told: all its time counts. */
+ * then how long all has taken and what of it the kernel calls waiting, and a summary of it. The
+ * kernel does not tell how long the child waited while it exited: all of that time counts. */
 static void spin(bool in_child)
 {
     const int64_t begin_ns = clock_monotonic_ns();

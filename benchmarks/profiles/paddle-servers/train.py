@@ -2,8 +2,9 @@
 Fleet makes of a static graph. Reads BENCHD_*, what PaddleCloudRoleMaker reads, and what a sweep may have as an axis:
 
     NET        ctr, word2vec (fleetx_data.py, which has their data)
-    UPDATE     geo (Geo-SGD: a trainer trains a copy, and sends its changes after GEO_STEPS steps), or async. Not sync: Fleet 2.6 starts
-               no communicator for it, so its operator send_barrier ends with signal 11, in training from a data set, too
+    UPDATE     geo (Geo-SGD: a trainer trains a copy, and sends its changes after GEO_STEPS steps), or async: the
+               servers apply gradients as they arrive. Not sync: Fleet 2.6 starts no communicator for it, and the trainer dies of signal 11
+               in the operator send_barrier, also when it trains from a data set
     GEO_STEPS  default 100
     SIZE       full: 1,000,001 features; 350,000 words of 300 numbers. small: 10,001 and 64 wide layers; 10,000 of 32
 
@@ -51,8 +52,8 @@ def build(paddle, net, name, columns):
 
 
 def distribute(paddle, net, batch, geo_steps):
-    """-> Fleet and its optimizer. With 0 steps training is asynchronous: the servers update the rows. They use Adam if the table does not say
-    how, whatever the optimizer is, and the trainer sends gradients that it has multiplied by its batch."""
+    """-> Fleet and its optimizer. With 0 steps training is asynchronous. The servers update rows by Adam unless the table names another
+    rule, whatever the optimizer is, and with gradients that the trainer has multiplied by its batch."""
     from paddle.distributed import fleet
     fleet.init(fleet.PaddleCloudRoleMaker(is_collective=False))
     strategy = fleet.DistributedStrategy()
@@ -97,9 +98,10 @@ def main():
     main_program, start_program = paddle.static.Program(), paddle.static.Program()
     with paddle.static.program_guard(main_program, start_program):
         loss, names = build(paddle, net, name, COLUMNS[name])
-        optimizer = paddle.optimizer.SGD(net.rate)
         if "PADDLE_PSERVERS_IP_PORT_LIST" in os.environ:
             fleet, optimizer = distribute(paddle, net, replica.batch, geo_steps if update == "geo" else 0)
+        else:
+            optimizer = paddle.optimizer.SGD(net.rate)
         optimizer.minimize(loss)
         # Fleet puts programs in their place that send and receive; those that were built train without the servers.
         main_program, start_program = loss.block.program, paddle.static.default_startup_program()

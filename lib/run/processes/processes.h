@@ -19,8 +19,8 @@ struct processes_params {
  * NaN: one has, its workers were given none, or it is too early to say. */
 double processes_unmet_s(const struct launcher *launcher);
 
-/* Counts now what its programs have used, for a test that cannot wait: by itself it looks more and
- * more rarely, by what a look costs. */
+/* For tests: counts now what its programs have used. By itself it does so more and more rarely, by
+ * what a look costs. */
 void processes_look(struct launcher *launcher);
 
 int processes_new(const struct processes_params *params, struct launcher **ret, struct err *err);

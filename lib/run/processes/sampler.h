@@ -23,7 +23,7 @@ void sampler_choose(struct sampler *s, const char *visible, const char *port);
 void sampler_watch(struct sampler *s, int pid, const char *cpus);
 /* It has ended; call it before waitpid(). */
 void sampler_watch_end(struct sampler *s, int pid);
-/* Counts now what its programs have used, however long ago it did. */
+/* Counts what its programs have used without waiting for the next look that is due. */
 void sampler_look(struct sampler *s);
 /* What a program did in that time (cpu_watch_between); nothing of one that is not watched. */
 struct cpu_count sampler_count(struct sampler *s, int pid, int64_t from_ns, int64_t to_ns);
