@@ -450,6 +450,33 @@ TEST(a_rule_that_takes_too_long)
     }
 }
 
+/* The host of a virtual machine takes the CPU away for 15 ms at one of 997 looks at the clock. */
+static int64_t n_looks;
+static int64_t cpu_of_a_busy_host(void)
+{
+    n_looks++;
+    return n_looks * 1000 + n_looks / 997 * 15000000;
+}
+
+TEST(a_busy_host_is_not_the_rule)
+{
+    _cleanup_(log_rule_freep) struct log_rule *rule = rule_of(PLAIN);
+    const struct log_parser_params params = {
+        .rule = rule, .role = ROLE_TRAINER, .cpu_ns = cpu_of_a_busy_host};
+    _cleanup_(log_parser_freep) struct log_parser *p = log_parser_new(&params);
+    char other[1000]; /* a match looks at the clock while it tries a long line */
+    memset(other, 'x', sizeof(other));
+    other[sizeof(other) - 1] = '\n';
+    for (int i = 0; i < 10000; i++) {
+        log_parser_feed(p, LOG_STDOUT, "5 img/s\n", 8, 0);
+        log_parser_feed(p, LOG_STDOUT, other, sizeof(other), 0);
+    }
+    struct log_result result = {0};
+    assert_int_equal(log_parser_result(p, &result), 0);
+    assert_int_equal(result.n_lines, 10000);
+    summary_done(&result.summary);
+}
+
 TEST(the_last_of_each_version)
 {
     _cleanup_(buf_done) struct buf log = BUF_INIT;
