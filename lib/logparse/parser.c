@@ -10,9 +10,6 @@
 #include "base/str.h"
 #include "logparse/line_words.h"
 
-#define SLOW_LINE_NS 1000000 /* usual lines take some microseconds */
-#define SLOW_LINES_MAX_NS 10000000
-#define SLOW_LINE_TRIES 3
 #define MOST_UNITS_RATIO 3 /* of an epoch with its evaluation to the epoch */
 #define MAX_LOOPS 8        /* of other numbers of steps */
 #define MAX_RUNS 64        /* of a program that starts again in its log */
@@ -550,77 +547,14 @@ static enum log_use take_line(struct log_parser *p, size_t index, const struct l
     return use;
 }
 
-static bool is_comment(const char *text, size_t len)
-{
-    const char *sign = memchr(text, '#', len);
-    return sign != NULL && array_all(text, (size_t)(sign - text), c, *c == ' ');
-}
-
-struct found {
-    int r;               /* 1: a line of the rule matches; 0: none does; -ETIME: it takes too long */
-    size_t index;        /* of that line */
-    uint64_t n_given_up; /* patterns that try too much */
-    struct log_match match;
-};
-
-/* Called again for the same line, it changes nothing more. */
-static void find_line(struct log_parser *p, const char *text, size_t len, int64_t rank,
-                      struct found *ret)
-{
-    const struct log_rule *rule = p->params.rule;
-    struct log_match *match = &ret->match;
-    ret->r = 0;
-    ret->n_given_up = 0;
-    log_versions_keep(p, text, len);
-    if (rule->restart != NULL && rank < LOG_MAX_RANKS &&
-        log_matcher_run(p->matcher, rule->restart, text, len, match) > 0) {
-        restart(p, rank);
-    }
-    if (rule->end != NULL && !p->has_ended) {
-        p->has_ended = log_matcher_run(p->matcher, rule->end, text, len, match) > 0;
-    }
-    if (rule->header != NULL && is_comment(text, len)) {
-        p->is_below = log_matcher_run(p->matcher, rule->header, text, len, match) > 0;
-    }
-    const size_t n = rule->header == NULL || p->is_below ? rule->lines.len : 0;
-    for (size_t i = 0; i < n && ret->r == 0; i++) {
-        const struct log_line_rule *l = &rule->lines.items[i];
-        const int r = !l->roles[p->params.role]
-                          ? 0
-                          : log_matcher_run(p->matcher, l->pattern, text, len, match);
-        ret->r = r == -E2BIG ? 0 : r;
-        ret->n_given_up += r == -E2BIG;
-        ret->index = i;
-    }
-}
-
-/* The clock also counts what interrupts take, and on a virtual machine what other machines of its
- * host take. So a slow line is tried again: its patterns are slow if they are so each time. */
-static void find_line_in_time(struct log_parser *p, const char *text, size_t len, int64_t rank,
-                              struct found *ret)
-{
-    int64_t (*const cpu_ns)(void) = p->params.cpu_ns;
-    const int64_t left_ns = SLOW_LINES_MAX_NS - p->slow_ns;
-    struct found other;
-    int64_t least_ns = INT64_MAX;
-    ret->r = -ETIME;
-    for (int i = 0; i < SLOW_LINE_TRIES && least_ns >= SLOW_LINE_NS; i++) {
-        const int64_t begin_ns = cpu_ns == NULL ? 0 : cpu_ns();
-        log_matcher_limit(p->matcher, cpu_ns,
-                          begin_ns + (left_ns > SLOW_LINE_NS ? left_ns : SLOW_LINE_NS));
-        find_line(p, text, len, rank, ret->r == -ETIME ? ret : &other);
-        const int64_t took_ns = cpu_ns == NULL ? 0 : cpu_ns() - begin_ns;
-        least_ns = took_ns < least_ns ? took_ns : least_ns;
-    }
-    p->slow_ns += least_ns >= SLOW_LINE_NS ? least_ns : 0;
-    p->n_lines_read = p->slow_ns >= SLOW_LINES_MAX_NS ? p->n_lines : 0;
-}
-
 /* LOG_USE_COUNT: no line of the rule matches it. */
 static enum log_use match_line(struct log_parser *p, const char *text, size_t len, int64_t rank)
 {
-    struct found f;
-    find_line_in_time(p, text, len, rank, &f);
+    struct log_found f;
+    log_find(p, text, len, &f);
+    if (f.restarts && rank < LOG_MAX_RANKS) {
+        restart(p, rank);
+    }
     p->n_given_up += f.n_given_up;
     if (f.r <= 0) {
         return LOG_USE_COUNT;

@@ -104,6 +104,18 @@ struct log_parser {
     bool has_no_begin;      /* the first line that was read is later than the begin of training */
 };
 
+struct log_found {
+    int r;               /* 1: a line of the rule matches; 0: none does; -ETIME: all is too slow */
+    size_t index;        /* of that line of the rule */
+    bool restarts;       /* the rule's `restart` matches */
+    uint64_t n_given_up; /* patterns that try too much */
+    struct log_match match;
+};
+
+/* Tries the patterns of the rule on a line. If they are slow on too many, it ends the reading of
+ * the log: n_lines_read is set. In find.c. */
+void log_find(struct log_parser *p, const char *text, size_t len, struct log_found *ret);
+
 /* The versions that a line says, in UTF-8; a later one of the same name counts, as the last start
  * of a program does. In log_metrics.c. */
 void log_versions_keep(struct log_parser *p, const char *line, size_t len);
