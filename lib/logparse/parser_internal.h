@@ -113,7 +113,7 @@ struct log_found {
 };
 
 /* Tries the patterns of the rule on a line. If they are slow on too many, it ends the reading of
- * the log: n_lines_read is set. In find.c. */
+ * the log: n_lines_read is set. In match_line.c. */
 void log_find(struct log_parser *p, const char *text, size_t len, struct log_found *ret);
 
 /* The versions that a line says, in UTF-8; a later one of the same name counts, as the last start
