@@ -1,6 +1,7 @@
 /* How long foreign programs ran and waited for CPUs, as the local launcher counts it. */
 #include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -10,6 +11,27 @@
 #include "launcher_fixture.h"
 
 #define ARGV(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+static atomic_int n_clock_reads; /* two a look */
+int64_t __real_clock_thread_cpu_ns(void);
+int64_t __wrap_clock_thread_cpu_ns(void);
+int64_t __wrap_clock_thread_cpu_ns(void)
+{
+    return __real_clock_thread_cpu_ns() + (n_clock_reads++ < 5 ? 0 : INT64_C(1000000000));
+}
+
+/* The host takes the CPU for a second in the third look: the next ones are not 200 s later. */
+TEST(what_a_host_takes_is_not_the_cost_of_a_look)
+{
+    _cleanup_(fixture_close) struct fixture f;
+    fixture_open_one(&f);
+    const struct replica_id id = fixture_id(0, ROLE_TRAINER, 0);
+    fixture_create(&f, &id, ARGV("sleep", "60"), NULL);
+    while (n_clock_reads < 10 && fixture_get(&f, &id).state == REPLICA_RUNNING) {
+        (void)uv_run(&f.loop, UV_RUN_ONCE);
+    }
+    assert_in_range(n_clock_reads, 10, 99);
+}
 
 /* Another program that never sleeps. */
 static pid_t start_rival(void)
