@@ -341,8 +341,8 @@ class TensorFlow(unittest.TestCase):
         listener = socket.create_server(("127.0.0.1", 0))
         address = f"127.0.0.1:{listener.getsockname()[1]}"
         timer = threading.Timer(0.3, listener.close)
-        timer.start()
         begin_s = time.monotonic()
+        timer.start()
         module.outlive(address)
         self.assertLessEqual(0.3, time.monotonic() - begin_s)
         timer.join()

@@ -184,7 +184,7 @@ class Gate(cli.CliCase):
 
     def test_two_commands_of_which_one_has_no_figure(self):
         """The run stops at once; its verdict and the program's last line are in every form."""
-        good = "for i in $(seq 24); do echo step $i: 10$((i % 3)) samples/s; sleep 0.001; done"
+        good = "for i in $(seq 24); do echo step $i: 100$((i % 3)) samples/s; sleep 0.001; done"
         for base, head, side, text in ((good, "echo boom >&2; exit 3", "candidate", "exit code 3: boom"),
                                        ("echo boom >&2; exit 3", good, "base", "exit code 3: boom"),
                                        (good, "nosuch-program x", "candidate", "nosuch-program"),

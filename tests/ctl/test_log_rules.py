@@ -95,9 +95,9 @@ class LogRules(cli.CliCase):
     def test_a_program_without_an_end(self):
         """Each trainer has printed its steps, or the one that speaks for all; the others are ended with them."""
         loop = "i=0; while sleep 0.01; do i=$((i+1)); %s; done"
-        line = 'echo "step $i/100000: 10 ms"'
+        line = 'echo "step $i/100000"'  # a time that it only stated would be contradicted where the machine is busy
         for scope, script in (("Replica", line), ("Job", f'[ "$BENCHD_INDEX" = 1 ] || {line}')):
-            rule = {"lines": [{"kind": "Step", "scope": scope, "pattern": "step (?<step>)/\\d+: (?<step_ms>) ms"}]}
+            rule = {"lines": [{"kind": "Step", "scope": scope, "pattern": "step (?<step>)/\\d+"}]}
             file = self.define_script("trap '' TERM\n" + loop % script if scope == "Job" else loop % script, rule, trainers=(2,),
                                       measure={"warmupSteps": 2, "steps": 20, "until": "Steps"})
             document = json.loads(self.ctl("run", file, "--local", "--store", self.store, "-o", "json").stdout)

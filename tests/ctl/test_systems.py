@@ -143,7 +143,7 @@ for i in range(1, 31):
     def ran(self, change=lambda text: text):
         """A definition of a shell loop, its run of one trial a point, and the page of the run."""
         text = self.ctl("init", "--name", "loop", "--", "sh", self.file("loop.sh", self.COPY)).stdout
-        rule = "{lines: [{kind: Step, pattern: 'step (?<step>) took (?<step_ms>) ms'}]}"
+        rule = "{lines: [{kind: Step, aggregate: Median, pattern: 'step (?<step>) took (?<step_ms>) ms'}]}"  # a stall is of one step
         path = self.file("loop.yaml", change(text.replace("# log: torch-ddp", f"log: {rule}")))
         table = self.ctl("run", path, "--local", "--repeats", "1", "-q", "--store", self.store).stdout
         page = self.ctl("report", "latest", "--store", self.store, "-o", "html").stdout
