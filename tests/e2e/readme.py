@@ -4,8 +4,10 @@
 The commands of both sections are typed as they are, but for the build, the tables of a local run, and the push of images. `python3 train.py` is
 no PyTorch here, in the image and on this machine: a shell script that prints lines like those of the page, and its image starts as root."""
 import re
+import statistics
 
 import mkimage
+import own_scripts
 import tap
 from user import shell, typed
 
@@ -71,9 +73,11 @@ def check(t, node):
     with make_shell(node) as sh:
         printed = type_all(t, sh, own[:2] + cluster)
         rows = [line.split()[:2] for line in printed if re.match(r" +[12] +\d", line)]
-        sizes, (one, two) = [size for size, _ in rows], [float(rate) for _, rate in rows]
-        t.ok(sizes == ["1", "2"] and 800 < one < 1650 and 1.5 < two / one < 2.5, "each worker reads 32 samples in 20 ms and more, as its lines say", rows)
-        log = type_all(t, sh, ["benchctl logs latest --point 0"])
-        t.match(rf"user {mkimage.USER} CapBnd: 0+ NoNewPrivs: 1 Seccomp: 2\n", "\n".join(log), "its program has no rights")
+        logs = [["\n".join(type_all(t, sh, [f"benchctl logs latest --point {point} --trial {trial}"])) for trial in range(3)] for point in (0, 1)]
+        said = [statistics.median(map(own_scripts.rate_of_ddp, of_point)) for of_point in logs]
+        t.ok(said[0] < 1650 and [size for size, _ in rows] == ["1", "2"] and
+             all(abs(float(rate) / each / n - 1) < 0.005 for n, (_, rate), each in zip((1, 2), rows, said)),
+             "each worker reads 32 samples in 20 ms and more, as its lines say", (rows, said))
+        t.match(rf"user {mkimage.USER} CapBnd: 0+ NoNewPrivs: 1 Seccomp: 2\n", logs[0][0], "its program has no rights")
     level = node.cluster.kubectl("get", "namespace", "benchd", "-o", r"jsonpath={.metadata.labels.pod-security\.kubernetes\.io/enforce}").stdout
     t.equal("restricted", level, "the namespace enforces what the template does not mention")

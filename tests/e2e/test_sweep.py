@@ -248,7 +248,7 @@ def check_no_summaries(t):
         mute = conditions["MetricsUnavailable"]
         t.equal(("True", "NoSummary", "some trials succeeded but left no usable summary"),
                 (mute["status"], mute["reason"], mute["message"]), "the object's condition")
-        t.equal(0, k("wait", "--for=condition=MetricsUnavailable", f"bmr/{name}", "--timeout=10s").returncode,
+        t.equal(0, k("wait", "--for=condition=MetricsUnavailable", f"bmr/{name}", "--timeout=60s").returncode,
                 "kubectl wait --for=condition=MetricsUnavailable")
         t.match("MetricsUnavailable", ctl("results", name).stdout, "results: the tables")
         t.match(rf"(?m)^{name} .*Failed", ctl("get", "runs").stdout, "get runs")
