@@ -170,7 +170,7 @@ class Neighbours(unittest.TestCase):
         pins = dict(re.findall(r"(?m)^(\w+)_VERSION=(\S+)$", (ROOT / "tests/e2e/kubernetes/versions.env").read_text()))
         docs = {page: (ROOT / "docs" / page).read_text() for page in ("job-objects.md", "shared-cluster.md", "install.md")}
         docs["install.md"] = re.search("Tested with Helm.*", docs["install.md"])[0]
-        for name, key in (("Kueue", "KUEUE"), ("JobSet", "JOBSET"), ("Trainer", "TRAINER"), ("Kubernetes", "K8S"), ("Helm", "HELM")):
+        for name, key in (("Kueue", "KUEUE"), ("JobSet", "JOBSET"), ("Trainer", "TRAINER"), ("Kubernetes", "K8S"), ("Helm", "HELM"), ("KWOK", "KWOK")):
             named = set(re.findall(rf"{name} v?(\d[\d.]*\d)", "".join(docs.values())))
             self.assertTrue(named and all(f"{pins[key]}.".startswith(f"{version}.") for version in named), (name, named, pins[key]))
 
