@@ -29,8 +29,10 @@ static void find_line(struct log_parser *p, const char *text, size_t len, struct
         p->has_ended = log_matcher_run(p->matcher, rule->end, text, len, match) > 0;
     }
     if (rule->header != NULL && is_comment(text, len)) {
-        p->is_below = log_matcher_run(p->matcher, rule->header, text, len, match) > 0;
+        p->is_below = (p->is_below && p->was_comment) ||
+                      log_matcher_run(p->matcher, rule->header, text, len, match) > 0;
     }
+    p->was_comment = is_comment(text, len);
     const size_t n = rule->header == NULL || p->is_below ? rule->lines.len : 0;
     for (size_t i = 0; i < n && ret->r == 0; i++) {
         const struct log_line_rule *l = &rule->lines.items[i];

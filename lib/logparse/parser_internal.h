@@ -83,7 +83,8 @@ struct log_parser {
     uint64_t n_steps;            /* measured */
     uint64_t last_matched;       /* the last line that the rule has read; 0: none */
     bool has_ended;              /* a line of the rule's `end` was read */
-    bool is_below;               /* the latest line that begins with # is the rule's `header` */
+    bool is_below;               /* a line of the latest comment (#) is the rule's `header` */
+    bool was_comment;            /* the latest line is one of a comment */
     bool has_epoch;              /* a line since the steps were counted anew names an epoch */
     bool is_part;                /* the log may stop anywhere */
     int64_t now_ns;

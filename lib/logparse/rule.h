@@ -71,7 +71,7 @@ struct log_rule {
     enum log_rule_format format;
     struct log_pattern *restart; /* owned; NULL, or of lines at which steps may begin anew */
     struct log_pattern *end;     /* owned; NULL, or of the line without which the program was cut */
-    struct log_pattern *header;  /* owned; NULL, or of the line above a table that counts */
+    struct log_pattern *header;  /* owned; NULL, or in the comment above a table that counts */
     VEC(struct log_version) versions;
     VEC(struct log_line_rule) lines; /* the first that matches a line decides */
 };

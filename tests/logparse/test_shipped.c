@@ -241,7 +241,7 @@ struct log_row {
 };
 
 #define OSU                                                                                        \
-    "# OSU MPI Bandwidth Test v7.4\n# Datatype: MPI_CHAR.\n# Size      Bandwidth (MB/s)\n"         \
+    "# OSU MPI Bandwidth Test v7.2\n# Size      Bandwidth (MB/s)\n# Datatype: MPI_CHAR.\n"         \
     "1                       8.28\n1048576              3001.70\n"                                 \
     "# OSU MPI Allreduce Latency Test v5.3\n# Size         Avg Latency(us)\n"                      \
     "4                         0.23\n1048576                 907.53\n"
