@@ -24,7 +24,7 @@ KEPT = {"CustomResourceDefinition/benchmarks.benchd.io", "CustomResourceDefiniti
 RUN = {"apiVersion": "benchd.io/v1alpha1", "kind": "BenchmarkRun", "metadata": {"name": "kept", "namespace": "benchd"},
        "spec": {"benchmarkRef": {"name": "x"}}}
 
-# Every value of the schema, none with its default.
+# Every value of the schema, none with its default but those that OTHERS has.
 EVERY = {
     "image": {"repository": "registry.example/b", "tag": "v7", "digest": "sha256:" + "0" * 64, "pullPolicy": "Always"},
     "imagePullSecrets": [{"name": "s"}], "extraArgs": ["--keep", "90d"], "extraEnv": [{"name": "AWS_CA_BUNDLE", "value": "/etc/own/ca.crt"}],
@@ -38,8 +38,11 @@ EVERY = {
     "jobs": ["job", "jobset", "trainjob", "mpijob", "rayjob", "objects"], "nodeReader": {"create": True},
     "serviceMonitor": {"create": True, "labels": {"release": "kps"}, "interval": "5s"},
     "prometheusRule": {"create": True, "labels": {"release": "kps"}, "job": "lab", "runbook": "https://wiki.example"},
-    "dashboards": {"create": True, "labels": {"grafana_dashboard": "1"}, "annotations": {"grafana_folder": "B"}},
+    "dashboards": {"create": True, "labels": {"own_dashboard": "1"}, "annotations": {"grafana_folder": "B"}},
 }
+# Those that have no effect next to the ones above.
+OTHERS = {"image": {"tag": "v7"}, "storage": {"size": "5Gi", "className": "fast"},
+          **{name: {"create": False} for name in ("crds", "admissionPolicy", "networkPolicy")}}
 # Values that the schema refuses: (option, a word of the refusal).
 WRONG = [
     ("--set=imag.repository=x", "imag"),
@@ -144,14 +147,10 @@ def check_values(t, helm):
     def pod(*options):
         return helm.objects(*options)["Deployment/benchd"]["spec"]["template"]["spec"]
 
-    t.equal("reg/b:v7", pod("--set=image.repository=reg/b,image.tag=v7")["containers"][0]["image"], "image")
-    t.equal(["--keep", "90d"], pod("--set=extraArgs={--keep,90d}")["containers"][0]["args"][-2:], "extraArgs")
     changed = pod("--set=nodeSelector.disk=ssd,tolerations[0].key=bench,affinity.nodeAffinity=null,resources.limits.memory=1Gi")
     t.equal(({"disk": "ssd"}, [{"key": "bench"}], "1Gi"),
             (changed["nodeSelector"], changed["tolerations"], changed["containers"][0]["resources"]["limits"]["memory"]),
             "nodeSelector, tolerations and resources")
-    claim = helm.objects("--set=storage.className=fast,storage.size=5Gi")["PersistentVolumeClaim/benchd"]["spec"]
-    t.equal(("fast", {"storage": "5Gi"}), (claim["storageClassName"], claim["resources"]["requests"]), "storage")
 
     plain = pod()
     t.equal(set(), {str(probe) for probe in find(plain, "httpGet") if "scheme" in probe}, "probes speak HTTP")
@@ -163,11 +162,6 @@ def check_values(t, helm):
             (volume["secret"]["secretName"], tls["containers"][0]["args"][-4:]), "tls: the files of the Secret")
     kept = pod("--set=archive.url=s3://b/p,archive.secretName=aws")["containers"][0]
     t.equal((["--archive", "s3://b/p"], [{"secretRef": {"name": "aws"}}]), (kept["args"][-2:], kept["envFrom"]), "archive")
-
-    without = helm.objects("--set=networkPolicy.create=false,admissionPolicy.create=false,crds.create=false")
-    t.equal(set(), {name for name in without if re.match("NetworkPolicy|Validating|CustomResource", name)}, "what is not created")
-    args = without["Deployment/benchd"]["spec"]["template"]["spec"]["containers"][0]["args"]
-    t.ok("--network-policy" not in args, "nor does benchd create policies then", args)
 
     kueue = helm.cluster_objects((MANIFESTS / "kueue.yaml").read_text())
     shown = helm.objects("--set=kueue.create=true")
@@ -246,8 +240,7 @@ def check_life(t, helm, older):
     t.equal(mkimage.image_name("benchd"), image(k), "brings this image")
     t.equal("", uid(k, "configmap", "gone", "-n", "benchd"), "and removes what this version has not")
     t.equal(before, [uid(k, *thing) for thing in things], "the claim, the kinds and the run are the same")
-    again = helm("upgrade", "benchd", CHART, "--namespace=benchd")
-    t.equal(0, again.returncode, "a second upgrade")
+    t.equal(0, helm("upgrade", "benchd", CHART, "--namespace=benchd").returncode, "a second upgrade")
 
     done = helm("uninstall", "benchd", "--namespace=benchd")
     t.ok(done.returncode == 0, "helm uninstall", done.stdout + done.stderr)
@@ -276,16 +269,23 @@ def check_every_value(t, helm, folder):
     def get(*what):
         return json.loads(helm.cluster.kubectl("get", "-n", "every", "-o", "json", *what).stdout)
     template = get("deployment", "benchd")["spec"]["template"]
-    container = template["spec"]["containers"][0]
+    container, volumes = template["spec"]["containers"][0], template["spec"]["volumes"]
     t.equal("registry.example/b@" + EVERY["image"]["digest"], container["image"], "the digest in place of the tag")
-    t.equal((EVERY["extraEnv"], EVERY["extraVolumeMounts"]), (container["env"][1:], container["volumeMounts"][3:]), "extraEnv and extraVolumeMounts")
+    extra = {"extraArgs": container["args"][-2:], "extraEnv": container["env"][1:], "extraVolumeMounts": container["volumeMounts"][3:]}
+    t.equal({name: EVERY[name] for name in extra}, extra, "what is extra of the container")
     t.ok(EVERY["podSecurityContext"].items() <= template["spec"]["securityContext"].items(), "podSecurityContext")
-    t.equal("authorities", template["spec"]["volumes"][3]["configMap"]["name"], "extraVolumes")
-    t.ok({"claimName": "mine"} in [volume.get("persistentVolumeClaim") for volume in template["spec"]["volumes"]], "storage.existingClaim")
+    t.equal(("authorities", [{"claimName": "mine"}]), (volumes[3]["configMap"]["name"], find(volumes, "persistentVolumeClaim")), "extraVolumes, storage.existingClaim")
     t.equal(("a", "benchd"), (template["metadata"]["labels"]["team"], template["metadata"]["labels"]["app.kubernetes.io/name"]),
             "podLabels, which replace none of the chart's")
     t.equal("r", get("serviceaccount", "benchd")["metadata"]["annotations"]["cloud.example/role"], "serviceAccount.annotations")
     t.equal(EVERY["networkPolicy"]["egress"], get("networkpolicy", "benchd")["spec"]["egress"][1:], "networkPolicy.egress")
+    (folder / "others.yaml").write_text(json.dumps(OTHERS))
+    done = helm("upgrade", "benchd", CHART, "--namespace=every", "--reset-values", "--values", folder / "others.yaml")
+    t.ok(done.returncode == 0, "helm upgrade with those that had no effect", done.stdout + done.stderr)
+    claim, container = get("pvc", "benchd")["spec"], get("deployment", "benchd")["spec"]["template"]["spec"]["containers"][0]
+    t.equal(("fast", {"storage": "5Gi"}), (claim.get("storageClassName"), claim["resources"]["requests"]), "storage.className and storage.size")
+    t.equal(("benchd.local/benchd:v7", False), (container["image"], "--network-policy" in container["args"]), "image.tag, and benchd creates no policies")
+    t.ok('release-namespace": "every"' not in json.dumps(get("networkpolicy,validatingadmissionpolicy")), "nor does the chart")
 
 
 def main():
