@@ -29,8 +29,7 @@ static const char *warning_text(const struct result *r, enum warning_code code)
 static void check(const struct result *r, enum warning_code code, const char *expected)
 {
     const char *actual = warning_text(r, code);
-    if ((actual == NULL) != (expected == NULL) ||
-        (actual != NULL && strcmp(actual, expected) != 0)) {
+    if (!str_eq_or_null(actual, expected)) {
         fail_msg("%s: expected '%s', got '%s'", warning_code_names[code],
                  expected == NULL ? "(none)" : expected, actual == NULL ? "(none)" : actual);
     }
