@@ -74,9 +74,33 @@ static bool is_tab_at(const struct loader *l, const yaml_mark_t *mark)
     return line != NULL && mark->column < (size_t)(end - line) && line[mark->column] == '\t';
 }
 
+/* What libyaml says of the slips that people make most, and what to do. */
+static const struct {
+    const char *problem, *fix;
+    bool at_context; /* the mistake is where the context starts; the problem shows below it */
+} slips[] = {
+    {"could not find expected ':'",
+     "write a space after the ':' of this line, or quote a text of "
+     "several lines",
+     true},
+    {"mapping values are not allowed in this context",
+     "quote a text that has ': ', and write a space after the '-' of a list, also in the line "
+     "above",
+     false},
+    {"found character that cannot start any token",
+     "put quotes around a text that begins with this character", false},
+    {"did not find expected ',' or '}'", "close the bracket, or quote a text that has , ? [ ] { }",
+     false},
+    {"did not find expected ',' or ']'", "close the bracket, or quote a text that has , ? [ ] { }",
+     false},
+};
+
 static int complain_syntax(struct loader *l)
 {
     const yaml_parser_t *p = &l->parser;
+    const typeof(slips[0]) *slip = p->problem == NULL ? NULL
+                                                      : array_find(slips, COUNT_OF(slips), it,
+                                                                   str_eq(it->problem, p->problem));
     if (p->error == YAML_READER_ERROR) {
         complain(l, mark_of_offset(l, p->problem_offset), "save the file as UTF-8",
                  "the file is not valid UTF-8: %s", p->problem);
@@ -84,11 +108,14 @@ static int complain_syntax(struct loader *l)
         complain(l, to_mark(p->problem_mark), "indent with spaces",
                  "YAML does not allow a tab here");
     } else {
-        bool has_context = p->context != NULL && p->context_mark.line != p->problem_mark.line;
+        const bool at_context = slip != NULL && slip->at_context,
+                   has_context = p->context != NULL && !at_context &&
+                                 p->context_mark.line != p->problem_mark.line;
         char *context = has_context ? xasprintf(" (%s that starts on line %zu)", p->context,
                                                 p->context_mark.line + 1)
                                     : xstrdup("");
-        complain(l, to_mark(p->problem_mark), "check indentation, quotes and brackets here",
+        complain(l, to_mark(at_context ? p->context_mark : p->problem_mark),
+                 slip != NULL ? slip->fix : "check indentation, quotes and brackets here",
                  "not valid YAML: %s%s", p->problem == NULL ? "out of memory" : p->problem,
                  context);
         free(context);
