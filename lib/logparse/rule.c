@@ -56,7 +56,8 @@ static const char *read_pattern(struct diags *d, const struct place *item, const
     size_t offset;
     if (text != NULL && log_pattern_new(text, ret, &offset, &err) < 0) {
         reader_complain(d, PLACE(item, key),
-                        "see docs/log-rules.md; quote a pattern with single quotes",
+                        "correct it; docs/log-rules.md has the groups, and '\\(' matches a "
+                        "parenthesis",
                         "the pattern is wrong at character %zu: %s", offset + 1, err.msg);
         return NULL;
     }

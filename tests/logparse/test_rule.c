@@ -108,6 +108,8 @@ TEST(every_problem_has_its_place)
         {HEAD "- {kind: Step, pattern: '(?<rate>) (?<version>)'}\n",
          "lines[0].pattern: a pattern has the group 'version' if"},
         {HEAD "- {kind: Step, pattern: 'x ('}\n", "at character 4: missing closing parenthesis"},
+        {HEAD "- {kind: Step, pattern: 'x ('}\n",
+         "  fix: correct it; docs/log-rules.md has the gr"},
         {HEAD "- {kind: Step, pattern: '(?<rate>) x', unit: img/s}\n",
          "lines[0].unit: unknown value 'img/s'"},
         {HEAD "- {kind: Step, pattern: '(?<rate>) x', skip: {}}\n",
