@@ -103,7 +103,7 @@ static char *make_line(const char *line, const struct node *node)
 /* Of the bounds of thresholds only a time is ever written as "2m". */
 static bool is_in_seconds(const char *path)
 {
-    return str_has_suffix(path, "Seconds") || str_has_suffix(path, ".seconds") ||
+    return strstr(path, "Seconds") != NULL || str_has_suffix(path, ".seconds") ||
            (str_has_prefix(path, "spec.thresholds[") &&
             (str_has_suffix(path, "].min") || str_has_suffix(path, "].max")));
 }

@@ -65,9 +65,10 @@ static size_t length_of(const char *text)
 static bool check_length(struct diags *d, const struct place *place, size_t max)
 {
     const struct node *node = place->node;
-    const bool is_number = node->kind == NODE_INT || node->kind == NODE_FLOAT;
+    const bool is_single =
+        node->kind == NODE_INT || node->kind == NODE_FLOAT || node->kind == NODE_BOOL;
     if (node->kind != NODE_STRING) {
-        return complain_kind(d, place, is_number ? "put quotes around it" : "write a string",
+        return complain_kind(d, place, is_single ? "put quotes around it" : "write a string",
                              "a string");
     }
     return length_of(node->s) <= max ||
@@ -267,7 +268,10 @@ static bool check_list(struct diags *d, const struct place *place)
     const struct node *schema = place->schema, *node = place->node;
     const size_t max = (size_t)bound(schema, "maxItems", INT64_MAX);
     if (node->kind != NODE_SEQ) {
-        return complain_kind(d, place, "write it as a list: [...]", "a list");
+        return complain_kind(d, place,
+                             node->kind == NODE_MAP ? "begin each item with '- '"
+                                                    : "write it as a list: [...]",
+                             "a list");
     }
     if (node->n_children == 0 && bound(schema, "minItems", 0) > 0) {
         return reader_complain(d, place, "add an item, or remove the field", "the list is empty");
@@ -282,21 +286,52 @@ static bool check_list(struct diags *d, const struct place *place)
     return true;
 }
 
-/* The field that an unknown key probably means; NULL: none. */
+/* The field that an unknown key probably means: one with nearly its letters, or else the only one
+ * that begins with them. NULL: none. */
 static const char *field_meant(const struct node *schema, const char *key)
 {
     const struct node *properties = tree_get(schema, "properties");
+    const size_t n = properties->n_children;
     _cleanup_(freep) const char **names = names_of(properties);
-    return suggest_name(key, names, properties->n_children);
+    const char *like = suggest_name(key, names, n),
+               *longer = array_find_item(names, n, it, str_has_prefix(it, key));
+    const size_t n_longer = array_sum(names, n, it, (size_t)str_has_prefix(*it, key));
+    return like == NULL && n_longer == 1 ? longer : like;
+}
+
+/* Where an unknown key is a field: in a map around it, or in the only map of such a one that has
+ * it. As a rule its indentation is wrong. Owned; NULL: nowhere. */
+static char *path_meant(const struct place *unknown)
+{
+    for (const struct place *map = unknown->up; map != NULL; map = map->up) {
+        const struct node *fields = tree_get(map->schema, "properties");
+        const size_t n = fields == NULL ? 0 : fields->n_children;
+        struct node *const *all = n == 0 ? NULL : fields->children;
+        struct node *const *child =
+            array_find(all, n, it, tree_path(*it, "properties", unknown->key, NULL) != NULL);
+        const size_t n_such = array_sum(
+            all, n, it, (size_t)(tree_path(*it, "properties", unknown->key, NULL) != NULL));
+        _cleanup_(freep) char *path = place_path(map);
+        if (tree_get(fields, unknown->key) != NULL) {
+            return xstrdup(*path == '\0' ? "the document" : path);
+        }
+        if (n_such == 1) {
+            return xasprintf("%s%s%s", path, *path == '\0' ? "" : ".", (*child)->key);
+        }
+    }
+    return NULL;
 }
 
 static void complain_unknown(struct diags *d, const struct place *place, const struct node *schema)
 {
     const struct node *properties = tree_get(schema, "properties");
     const char *meant = field_meant(schema, place->key);
+    _cleanup_(freep) char *other = meant != NULL ? NULL : path_meant(place);
     _cleanup_(buf_done) struct buf fix = BUF_INIT;
     if (meant != NULL) {
         buf_printf(&fix, "did you mean '%s'?", meant);
+    } else if (other != NULL) {
+        buf_printf(&fix, "it is a field of %s: move it there", other);
     } else {
         _cleanup_(freep) const char **names = names_of(properties);
         buf_puts(&fix, "allowed: ");

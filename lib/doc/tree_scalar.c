@@ -63,7 +63,7 @@ static int resolve_number(const char *text, struct node *ret, const char **ret_w
     }
     if (r == -ERANGE) {
         *ret_why = "is out of the range of numbers";
-        *ret_fix = QUOTE;
+        *ret_fix = "write a smaller number, or " QUOTE;
         return -EINVAL;
     }
     ret->kind = NODE_STRING;

@@ -282,6 +282,25 @@ static bool can_set(const struct role_spec *role, const char *path, struct err *
     return template == NULL || json_pointer_set_new(template, path, json_integer(0), err) == 0;
 }
 
+/* A target names a role that the definition does not have. Where the roles are wrong themselves,
+ * that was noted. */
+static void refuse_role(struct reading *r, const struct place *target, enum role role)
+{
+    const struct node *roles = tree_get(r->at.node, "roles");
+    const char *name = role_to_string(role);
+    if (roles == NULL || roles->kind != NODE_MAP || roles->n_children == 0 ||
+        array_any(roles->children, roles->n_children, it,
+                  str_index((*it)->key, role_names, ROLE_COUNT) < 0)) {
+        return;
+    }
+    _cleanup_(freep) char *fix =
+        need_of(r, role) == EXCHANGE_NEEDS_NONE
+            ? xasprintf("write roles that the definition has, such as [%s]",
+                        roles->children[0]->key)
+            : xasprintf("add roles.%s, or remove the role here", name);
+    reader_complain(r->diags, PLACE(target, "roles"), fix, "roles.%s does not exist", name);
+}
+
 static void check_target(struct reading *r, const struct place *place)
 {
     bool roles[ROLE_COUNT] = {0};
@@ -290,8 +309,7 @@ static void check_target(struct reading *r, const struct place *place)
         const struct role_spec *spec = &r->spec->roles[role];
         const char *name = role_to_string((enum role)role);
         if (roles[role] && !spec->present) {
-            _cleanup_(freep) char *fix = xasprintf("add roles.%s, or remove the role here", name);
-            reader_complain(r->diags, PLACE(place, "roles"), fix, "roles.%s does not exist", name);
+            refuse_role(r, place, (enum role)role);
         }
         place_items (path, place, "paths") {
             struct err err;

@@ -28,7 +28,7 @@ bool spec_read_kind(struct reading *r, const struct place *place, bool is_native
     *ret = str_index(name, names, n);
     if (*ret < 0 && ours != NULL && r->is_new) {
         _cleanup_(freep) char *fix = xasprintf("did you mean '%s'?", ours);
-        return reader_complain(r->diags, place, fix, "'%s' is '%s' in other letters", name, ours);
+        return reader_complain(r->diags, place, fix, "unknown value '%s'", name);
     }
     if (*ret < 0) {
         *ret = (int)n;

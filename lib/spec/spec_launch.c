@@ -107,7 +107,7 @@ static void check_commands(struct reading *r, const struct place *item, const st
 {
     const struct profile *profile = profiles_find(r->profiles, system->profile);
     const struct node *command = tree_get(item->node, "command");
-    if (command != NULL && command->kind != NODE_SEQ) {
+    if (command != NULL && (command->kind != NODE_SEQ || command->has_wrong)) {
         return; /* that was noted */
     }
     for (enum role role = 0; profile != NULL && role < ROLE_COUNT; role++) {

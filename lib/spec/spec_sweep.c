@@ -67,8 +67,9 @@ static bool check_name(struct reading *r, const struct place *place, const char 
     const char *meant = suggest_name(name, names, n);
     free(names);
     _cleanup_(freep) char *fix =
-        meant != NULL
-            ? xasprintf("did you mean '%s'?", meant)
+        meant != NULL ? xasprintf("did you mean '%s'?", meant)
+        : strchr(name, '.') != NULL
+            ? xstrdup("write a swept name, such as workers; other fields are changed in the file")
             : xasprintf("use batch_size, link, threads, pservers, trainers or workers, or "
                         "declare '%s' in spec.parameters",
                         name);

@@ -58,8 +58,7 @@ void spec_read_systems(struct reading *r)
 
 bool spec_has_native_system(const struct reading *r)
 {
-    /* A mistake in the list is noted, and only that. */
-    return r->spec->systems.len == 0 || spec_has_profile(r->spec, PROFILE_NATIVE);
+    return spec_has_profile(r->spec, PROFILE_NATIVE);
 }
 
 static void set_labels(struct spec *spec)
@@ -79,6 +78,10 @@ static void set_labels(struct spec *spec)
 void spec_read_system_exchanges(struct reading *r)
 {
     const struct exchange *workload = &r->spec->workload.exchange;
+    const struct node *list = place_get(&r->at, "systems").node;
+    /* What a system that could not be read exchanges is not known; its mistake was noted. */
+    r->is_exchange_wrong |=
+        list == NULL || r->spec->systems.len < list->n_children || r->spec->systems.len == 0;
     vec_each (struct system, system, &r->spec->systems) {
         struct place item = place_item(PLACE(&r->at, "systems"), system->item);
         struct place own = place_get(&item, "exchange");

@@ -69,7 +69,7 @@ TEST(definitions)
         {"an exchange of ours", "{\"definition\":" FOREIGN("AllReduce") "}", "{}", NULL, 0, 5, 5,
          "r1", NULL},
         {"in other letters", "{\"definition\":" FOREIGN("Allreduce") "}", "{}", NULL, -EINVAL, 0, 0,
-         NULL, "'Allreduce' is 'AllReduce' in other letters"},
+         NULL, "unknown value 'Allreduce'; did you mean 'AllReduce'?"},
         {"in other letters, by name", "{\"benchmarkRef\":{\"name\":\"b\"}}", "{}",
          FOREIGN("Allreduce"), -EINVAL, 0, 0, NULL, "did you mean 'AllReduce'?"},
         {"in other letters, kept before", "{\"definition\":" FOREIGN("AllReduce") "}",

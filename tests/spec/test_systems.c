@@ -652,6 +652,8 @@ TEST(a_command_must_come_from_somewhere)
         {"of the system", "[{name: mine, profile: bare, command: [x]}]", NULL, ""},
         {"of the system, as a text", "[{name: mine, profile: bare, command: x y}]", NULL,
          "^\n  fix: write 'command: [x, y]'\n1 error in f.yaml"},
+        {"of the system, empty", "[{name: mine, profile: bare, command: []}]", NULL,
+         "^\n  fix: add an item, or remove the field\n1 error in f.yaml"},
         {"of its role", "[{name: mine, profile: bare, roles: {worker: {command: [x]}}}]", NULL, ""},
         {"of the template", "[{name: mine, profile: bare}]",
          "{worker: {replicas: {from: workers}, template: {spec: {containers: [{command: [x]}]}}}}",
