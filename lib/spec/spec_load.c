@@ -87,19 +87,34 @@ static struct spec *read_tree(struct node *root, const struct spec_overrides *ov
     return spec;
 }
 
-/* A definition must also hold with its `local` block, whichever way it is run now. */
-static void check_with_local(const struct node *root, const struct spec_overrides *overrides,
-                             struct diags *diags)
+/* A definition must hold as it is written and with its `local` block, whichever way it is run now:
+ * neither the block nor an option hides a mistake of what it replaces. */
+static void check_alone(const struct node *root, const struct spec_overrides *overrides,
+                        bool with_local, struct diags *diags)
 {
-    if (tree_path(root, "spec", "local", NULL) == NULL) {
-        return;
-    }
     struct node *copy = tree_copy(root);
     struct diags found = {0};
-    spec_merge_local(copy, &found);
-    spec_free(read_tree(copy, overrides, WHERES_OF_LOCAL, &found));
+    if (with_local) {
+        spec_merge_local(copy, &found);
+    } else if (overrides->systems != NULL) {
+        spec_keep_systems(copy, overrides->systems, &found); /* others are left out on purpose */
+    }
+    spec_free(read_tree(copy, overrides, with_local ? WHERES_OF_LOCAL : NO_WHERES, &found));
     diags_move(diags, &found);
     tree_free(copy);
+}
+
+static void check_both(const struct node *root, const struct spec_overrides *overrides,
+                       struct diags *diags)
+{
+    const bool has_local = tree_path(root, "spec", "local", NULL) != NULL,
+               has_fields = overrides->fields != NULL && overrides->fields->n_children > 0;
+    if (overrides->n_sets > 0 || has_fields || (overrides->local && has_local)) {
+        check_alone(root, overrides, false, diags);
+    }
+    if (has_local && !overrides->local) {
+        check_alone(root, overrides, true, diags);
+    }
 }
 
 /* A system without a log rule that benchworker runs has no evaluations, and the figure none. */
@@ -177,10 +192,9 @@ static struct spec *load_tree(struct node *root, const struct spec_overrides *ov
     }
     spec_inline_templates(root, overrides, diags);
     profiles_merge(overrides->profiles, root);
+    check_both(root, overrides, diags);
     if (overrides->local) {
         spec_merge_local(root, diags);
-    } else {
-        check_with_local(root, overrides, diags);
     }
     spec_merge_options(root, overrides, diags);
     struct spec *spec =

@@ -609,3 +609,20 @@ TEST(wrong_options_name_themselves)
         }
     }
 }
+
+TEST(an_override_hides_no_mistake)
+{
+    static const char *const sets[] = {"trainers=1"};
+    static const struct spec_overrides ways[] = {
+        {0}, {.local = true}, {.sets = sets, .n_sets = 1}};
+    _cleanup_(freep) char *text =
+        definition_with("  sweep:\n    grid: {pservers: [1, 2], trainers: [1, 2, 4],",
+                        "  local: {sweep: {grid: {trainers: [1]}}}\n  sweep:\n    grid: {pservers: "
+                        "[1], trainers: [0],");
+    for (size_t i = 0; i < N_ROWS(ways); i++) {
+        _cleanup_(freep) char *errors = definition_errors(text, &ways[i]);
+        assert_non_null(
+            strstr(errors, "f.yaml:13:38: error: spec.sweep.grid.trainers[0]: 0 is out"));
+        assert_non_null(strstr(errors, "\n1 error in f.yaml\n"));
+    }
+}
