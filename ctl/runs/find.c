@@ -225,10 +225,15 @@ enum exit_code definition_take(const char *name, bool is_path, struct definition
 {
     struct err err = {0};
     const int r = is_path ? definition_read(name, ret, &err) : definition_find(name, ret, &err);
-    _cleanup_(freep) char *fix = r == -ENOENT ? definition_fix(name, is_path) : NULL;
-    return r >= 0
-               ? EXIT_OK
-               : cli_error(r == -ENOENT ? EXIT_NOT_FOUND : EXIT_LOCAL_RESOURCE, fix, "%s", err.msg);
+    _cleanup_(freep) char *fix =
+        r == -ENOENT  ? definition_fix(name, is_path)
+        : r == -E2BIG ? xstrdup("write less; templates of pods may be files (templateFrom)")
+                      : NULL;
+    return r >= 0 ? EXIT_OK
+                  : cli_error(r == -ENOENT  ? EXIT_NOT_FOUND
+                              : r == -E2BIG ? EXIT_USAGE
+                                            : EXIT_LOCAL_RESOURCE,
+                              fix, "%s", err.msg);
 }
 
 enum exit_code file_error(int r, const char *path, const char *otherwise, const struct err *err)

@@ -1,6 +1,7 @@
 /* See openapi_check.h. */
 #include "doc/openapi_check.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -175,7 +176,8 @@ bool schema_check_int(struct diags *d, const struct place *place, long long min,
     _cleanup_(freep) char *guess = is_text ? guess_digits(node->s) : NULL;
     _cleanup_(freep) char *fix =
         guess != NULL ? xasprintf("did you mean %s? it contains a letter instead of a digit", guess)
-        : node->kind == NODE_FLOAT && node->f >= (double)min && node->f <= (double)max
+        : node->kind == NODE_FLOAT && node->f == trunc(node->f) && node->f >= (double)min &&
+                node->f <= (double)max
             ? xasprintf("write it without a point and an exponent: %.0f", node->f)
         : is_text && parse_i64(node->s, &value) == 0
             ? xasprintf("remove the quotes: %s", node->s)
@@ -268,16 +270,18 @@ static bool check_list(struct diags *d, const struct place *place)
     const struct node *schema = place->schema, *node = place->node;
     const size_t max = (size_t)bound(schema, "maxItems", INT64_MAX);
     if (node->kind != NODE_SEQ) {
-        return complain_kind(d, place,
-                             node->kind == NODE_MAP ? "begin each item with '- '"
-                                                    : "write it as a list: [...]",
-                             "a list");
+        _cleanup_(buf_done) struct buf text = BUF_INIT;
+        tree_put_scalar(node, &text);
+        _cleanup_(freep) char *fix = node->kind == NODE_MAP
+                                         ? xstrdup("begin each item with '- '")
+                                         : xasprintf("write it as a list: [%s]", buf_cstr(&text));
+        return complain_kind(d, place, fix, "a list");
     }
     if (node->n_children == 0 && bound(schema, "minItems", 0) > 0) {
         return reader_complain(d, place, "add an item, or remove the field", "the list is empty");
     }
     if (node->n_children > max) {
-        return reader_complain(d, place, NULL, "has more than %zu items", max);
+        return reader_complain(d, place, "remove some", "has more than %zu items", max);
     }
     place_each (item, place) {
         schema_check(d, &item);

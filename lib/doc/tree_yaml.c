@@ -89,6 +89,8 @@ static const struct {
      false},
     {"found character that cannot start any token",
      "put quotes around a text that begins with this character", false},
+    {"found unknown escape character",
+     "use single quotes: in double quotes '\\' begins an escape sequence", false},
     {"did not find expected ',' or '}'", "close the bracket, or quote a text that has , ? [ ] { }",
      false},
     {"did not find expected ',' or ']'", "close the bracket, or quote a text that has , ? [ ] { }",

@@ -188,6 +188,16 @@ static void check_needs(struct reading *r, const struct place *roles)
     }
 }
 
+static void check_devices_from(struct reading *r, const struct place *role, const char *from)
+{
+    const struct place devices = place_get(role, "devices");
+    if (!is_swept_in(r, from)) {
+        _cleanup_(freep) char *fix = xasprintf("write {value: N}, or sweep '%s'", from);
+        reader_complain(r->diags, PLACE(&devices, "from"), fix,
+                        "'%s' is not swept, so the number of accelerators is unknown", from);
+    }
+}
+
 static void check_roles(struct reading *r)
 {
     const struct spec *spec = r->spec;
@@ -195,6 +205,10 @@ static void check_roles(struct reading *r)
     for (int role = 0; role < ROLE_COUNT; role++) {
         if (spec->roles[role].replicas.from != NULL) {
             check_from(r, (enum role)role);
+        }
+        if (spec->roles[role].devices.from != NULL) {
+            check_devices_from(r, PLACE(&roles, role_to_string((enum role)role)),
+                               spec->roles[role].devices.from);
         }
     }
     if (!r->is_exchange_wrong && roles.node != NULL && roles.node->kind == NODE_MAP) {

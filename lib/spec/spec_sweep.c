@@ -33,18 +33,21 @@ static bool read_free_value(struct diags *d, const struct place *place, struct v
     return true;
 }
 
-static bool read_value(struct diags *d, const struct place *place, const char *name,
+static bool read_value(struct reading *r, const struct place *place, const char *name,
                        struct value *ret)
 {
     const struct builtin *builtin = builtin_find(name);
     if (builtin == NULL || place->node->kind == NODE_FLOAT) {
-        return read_free_value(d, place, ret); /* a decimal: refused there, with how to write it */
+        /* A decimal is refused there, with how to write it. */
+        return read_free_value(r->diags, place, ret);
     }
     if (builtin->max == 0) {
-        return read_link(d, place, ret);
+        return read_link(r->diags, place, ret);
     }
+    const bool is_started = builtin->counts >= 0 && !spec_is_imported(r->spec);
     *ret = (struct value){.is_int = true, .i = place->node->i};
-    return schema_check_int(d, place, builtin->min, builtin->max);
+    return schema_check_int(r->diags, place, builtin->min,
+                            is_started ? SPEC_MAX_REPLICAS : builtin->max);
 }
 
 /* Built in, or declared in spec.parameters? *ret_meant: the name that its values are read as, of
@@ -88,7 +91,7 @@ void spec_read_params(struct reading *r, const struct place *place, struct param
         const char *meant;
         struct value value;
         const bool is_known = check_name(r, &child, &meant);
-        if (read_value(r->diags, &child, meant, &value)) {
+        if (read_value(r, &child, meant, &value)) {
             if (is_known) {
                 params_set(ret, child.key, &value);
             }
@@ -110,7 +113,7 @@ static void read_axis(struct reading *r, const struct place *place)
     }
     place_each (item, place) {
         struct value value;
-        if (!read_value(r->diags, &item, meant, &value)) {
+        if (!read_value(r, &item, meant, &value)) {
             continue;
         }
         if (is_known && !vec_any(&axis->values, it, value_eq(it, &value))) {

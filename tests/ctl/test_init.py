@@ -183,6 +183,8 @@ class Init(cli.CliCase):
         path.write_text(self.ctl("init", "--image", "r/x:1", "--", "x").stdout, encoding="utf-8")
         done = self.ctl("validate", str(path))
         self.assertEqual(("", False), (done.stderr, "only" in done.stdout))
+        path.write_text("#" * (1 << 20 | 1), encoding="ascii")
+        self.assertIn("fix: write less", self.ctl("validate", str(path), code=2).stderr)
 
     def of_manifest(self, text, code=0):
         path = self.folder / "manifest.yaml"

@@ -134,7 +134,7 @@ TEST(documents)
         {"{type: object, minProperties: 1}", "{}", "|the map is empty|add a field, or remove it\n"},
         {LIST, "[Min, Max]", ""},
         {LIST, "[]", "|the list is empty|add an item, or remove the field\n"},
-        {LIST, "[Min, Min, Min]", "|has more than 2 items|\n"},
+        {LIST, "[Min, Min, Min]", "|has more than 2 items|remove some\n"},
         {LIST, "[max, 1]",
          "[0]|unknown value 'max'|did you mean 'Max'? allowed: Min or Max\n"
          "[1]|must be a string, not a whole number|put quotes around it\n"},

@@ -115,8 +115,6 @@ static const struct {
     {"batch_size: [16]", "workers: [1]", "12:51",
      "spec.sweep.grid.workers: 'workers' is swept, but no role uses it",
      "remove it; exchange PServer uses no worker"},
-    {"batch_size: [16]", "cpu: [1.5]", "12:57",
-     "spec.sweep.grid.cpu[0]: must be a whole number or a string", "quote the decimal: \"1.5\""},
     {"batch_size: [16]", "cpu: [a, a]", "12:60", "spec.sweep.grid.cpu[1]: duplicate value a", NULL},
     {"batch_size: [16]", "batch_size: \"16, 32,64\"", "12:63",
      "spec.sweep.grid.batch_size: must be a list", "write 'batch_size: [16, 32, 64]'"},
@@ -167,6 +165,12 @@ static const struct {
      "spec.runPolicy.trialTimeout: unknown field", "did you mean 'trialTimeoutSeconds'?"},
     {"  measure:", "  runPolicy: {ttlSecondsAfterFinished: 7d}\n  measure:", "20:40",
      "spec.runPolicy.ttlSecondsAfterFinished: must be", "write 'ttlSecondsAfterFinished: 604800'"},
+    {"trainers: [1, 2, 4]", "trainers: [1, 20000]", "12:44",
+     "spec.sweep.grid.trainers[1]: 20000 is out of range: must be 1 to 10000", NULL},
+    {"trainers}, template: *pod", "trainers}, devices: {from: gpus}, template: *pod", "19:59",
+     "spec.roles.trainer.devices.from: 'gpus' is not swept", "write {value: N}, or sweep 'gpus'"},
+    {"  measure:", "  files: a.py\n  measure:", "20:10", "spec.files: must be a list, not a string",
+     "write it as a list: [a.py]"},
     {"  - name: cpu", "    name: cpu", "14:5", "spec.parameters: must be a list, not a map",
      "begin each item with '- '"},
     {"[/spec/containers", "[spec/containers", "15:51",
@@ -221,9 +225,6 @@ static const struct {
     {"steps: 5}",
      "accuracyAfterTime: {seconds: 9}}\n  thresholds: [{metric: accuracyAfterTime, min: 80}]",
      "21:49", "spec.thresholds[0].min: an accuracy is a ratio, 1 at most", "write \"0.8\" for 80%"},
-    {"steps: 5", "timeToAccuracy: {accuracy: 80}", "20:56",
-     "spec.measure.timeToAccuracy.accuracy: must be a ratio above 0 and at most 1, not '80'",
-     "for example, write \"0.8\" for 80%"},
     {"steps: 5", "timeToAccuracy: 0.8", "20:45",
      "spec.measure.timeToAccuracy: must be a map, not a decimal number",
      "write 'timeToAccuracy: {accuracy: \"0.8\"}'"},
@@ -292,8 +293,6 @@ static const struct {
     {"  measure:", "  runPolicy: {activeDeadlineSeconds: 4w}\n  measure:", "20:38",
      "spec.runPolicy.activeDeadlineSeconds: must be a whole number, not the string '4w'",
      "write a whole number from 1 to"},
-    {"  repeats:", "  local: {repeats: 3}\n  repeats:", "21:20",
-     "spec.local.repeats: must be a map, not a whole number", "write 'repeats: {min: 3}'"},
     {"  repeats:", "  local: {baseline: SingleNode}\n  repeats:", "21:11",
      "spec.local.baseline: unknown field 'baseline'", "it is a field of spec: move it there"},
     {"pserver: {replicas: {from: pservers},",
@@ -575,7 +574,6 @@ TEST(wrong_options_name_themselves)
          "string 'x'"},
         {grid, "pservers=1O", 0, 0, "  fix: did you mean 10?"},
         {grid, "pservers=", 0, 0, "--set pservers=: error: the name or the value is missing"},
-        {grid, "=1", 0, 0, "--set =1: error: the name or the value is missing"},
         {grid, "pservers", 0, 0, "--set pservers: error: '=' is missing"},
         {grid, "pservers=1,,2", 0, 0,
          "--set pservers=1,,2: error: spec.sweep.grid.pservers[1]: must be a whole number"},
@@ -594,7 +592,6 @@ TEST(wrong_options_name_themselves)
         {points, "batch_size=16", 0, 0, "--set batch_size=16: error: no point has batch_size=16\n"},
         {grid, NULL, 2000000, 0,
          "--steps 2000000: error: spec.measure.steps: 2000000 is out of range"},
-        {grid, NULL, -1, 0, "--steps -1: error: spec.measure.steps: -1 is out of range"},
         {grid, NULL, 0, 1001, "--repeats 1001: error: spec.repeats.min: 1001 is out of range"},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
@@ -613,8 +610,7 @@ TEST(wrong_options_name_themselves)
 TEST(an_override_hides_no_mistake)
 {
     static const char *const sets[] = {"trainers=1"};
-    static const struct spec_overrides ways[] = {
-        {0}, {.local = true}, {.sets = sets, .n_sets = 1}};
+    static const struct spec_overrides ways[] = {{0}, {.local = true}, {.sets = sets, .n_sets = 1}};
     _cleanup_(freep) char *text =
         definition_with("  sweep:\n    grid: {pservers: [1, 2], trainers: [1, 2, 4],",
                         "  local: {sweep: {grid: {trainers: [1]}}}\n  sweep:\n    grid: {pservers: "
