@@ -16,10 +16,7 @@ const char *embedded_suggest(const struct embedded *rows, size_t n, const char *
     for (size_t i = 0; i < n; i++) {
         names[i] = rows[i].name;
     }
-    const char *meant = suggest_name(name, names, n);
-    return meant == NULL && array_sum(names, n, it, str_has_prefix(*it, name)) == 1
-               ? array_find_item(names, n, it, str_has_prefix(it, name))
-               : meant;
+    return suggest_name(name, names, n);
 }
 
 char *embedded_fix(const struct embedded *rows, size_t n, const char *name, const char *others)

@@ -1,7 +1,6 @@
 /* See openapi_check.h. */
 #include "doc/openapi_check.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -66,8 +65,7 @@ static size_t length_of(const char *text)
 static bool check_length(struct diags *d, const struct place *place, size_t max)
 {
     const struct node *node = place->node;
-    const bool is_single =
-        node->kind == NODE_INT || node->kind == NODE_FLOAT || node->kind == NODE_BOOL;
+    const bool is_single = node->kind >= NODE_BOOL && node->kind <= NODE_FLOAT;
     if (node->kind != NODE_STRING) {
         return complain_kind(d, place, is_single ? "put quotes around it" : "write a string",
                              "a string");
@@ -176,8 +174,7 @@ bool schema_check_int(struct diags *d, const struct place *place, long long min,
     _cleanup_(freep) char *guess = is_text ? guess_digits(node->s) : NULL;
     _cleanup_(freep) char *fix =
         guess != NULL ? xasprintf("did you mean %s? it contains a letter instead of a digit", guess)
-        : node->kind == NODE_FLOAT && node->f == trunc(node->f) && node->f >= (double)min &&
-                node->f <= (double)max
+        : node->kind == NODE_FLOAT && node->f >= (double)min && node->f <= (double)max
             ? xasprintf("write it without a point and an exponent: %.0f", node->f)
         : is_text && parse_i64(node->s, &value) == 0
             ? xasprintf("remove the quotes: %s", node->s)
@@ -270,11 +267,8 @@ static bool check_list(struct diags *d, const struct place *place)
     const struct node *schema = place->schema, *node = place->node;
     const size_t max = (size_t)bound(schema, "maxItems", INT64_MAX);
     if (node->kind != NODE_SEQ) {
-        _cleanup_(buf_done) struct buf text = BUF_INIT;
-        tree_put_scalar(node, &text);
-        _cleanup_(freep) char *fix = node->kind == NODE_MAP
-                                         ? xstrdup("begin each item with '- '")
-                                         : xasprintf("write it as a list: [%s]", buf_cstr(&text));
+        const char *fix =
+            node->kind == NODE_MAP ? "begin each item with '- '" : "write it as a list: [...]";
         return complain_kind(d, place, fix, "a list");
     }
     if (node->n_children == 0 && bound(schema, "minItems", 0) > 0) {
@@ -290,37 +284,27 @@ static bool check_list(struct diags *d, const struct place *place)
     return true;
 }
 
-/* The field that an unknown key probably means: one with nearly its letters, or else the only one
- * that begins with them. NULL: none. */
+/* The field that an unknown key probably means; NULL: none. */
 static const char *field_meant(const struct node *schema, const char *key)
 {
     const struct node *properties = tree_get(schema, "properties");
-    const size_t n = properties->n_children;
     _cleanup_(freep) const char **names = names_of(properties);
-    const char *like = suggest_name(key, names, n),
-               *longer = array_find_item(names, n, it, str_has_prefix(it, key));
-    const size_t n_longer = array_sum(names, n, it, (size_t)str_has_prefix(*it, key));
-    return like == NULL && n_longer == 1 ? longer : like;
+    return suggest_name(key, names, properties->n_children);
 }
 
-/* Where an unknown key is a field: in a map around it, or in the only map of such a one that has
- * it. As a rule its indentation is wrong. Owned; NULL: nowhere. */
+/* Where an unknown key is a field: a map around it, or a map in that. Owned; NULL: nowhere. */
 static char *path_meant(const struct place *unknown)
 {
     for (const struct place *map = unknown->up; map != NULL; map = map->up) {
         const struct node *fields = tree_get(map->schema, "properties");
-        const size_t n = fields == NULL ? 0 : fields->n_children;
-        struct node *const *all = n == 0 ? NULL : fields->children;
-        struct node *const *child =
-            array_find(all, n, it, tree_path(*it, "properties", unknown->key, NULL) != NULL);
-        const size_t n_such = array_sum(
-            all, n, it, (size_t)(tree_path(*it, "properties", unknown->key, NULL) != NULL));
-        _cleanup_(freep) char *path = place_path(map);
         if (tree_get(fields, unknown->key) != NULL) {
-            return xstrdup(*path == '\0' ? "the document" : path);
+            return map->up == NULL ? xstrdup("the document") : place_path(map);
         }
-        if (n_such == 1) {
-            return xasprintf("%s%s%s", path, *path == '\0' ? "" : ".", (*child)->key);
+        for (size_t i = 0; fields != NULL && i < fields->n_children; i++) {
+            const struct place child = place_get(map, fields->children[i]->key);
+            if (tree_path(child.schema, "properties", unknown->key, NULL) != NULL) {
+                return place_path(&child);
+            }
         }
     }
     return NULL;

@@ -102,8 +102,12 @@ bool reader_complain_key(struct diags *d, const struct place *place, const char 
 
 const char *suggest_name(const char *word, const char *const *candidates, size_t n)
 {
-    const char *same = array_find_item(candidates, n, it, str_eq_nocase(word, it));
-    return same != NULL ? same : str_suggest(word, candidates, n);
+    const char *same = array_find_item(candidates, n, it, str_eq_nocase(word, it)),
+               *like = same != NULL ? same : str_suggest(word, candidates, n);
+    const bool is_cut = array_sum(candidates, n, it, str_has_prefix(*it, word)) == 1;
+    return like == NULL && is_cut && strlen(word) > 1
+               ? array_find_item(candidates, n, it, str_has_prefix(it, word))
+               : like;
 }
 
 bool place_is_good(const struct place *place)

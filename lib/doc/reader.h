@@ -45,7 +45,8 @@ bool reader_complain_key(struct diags *d, const struct place *place, const char 
  * `repeats: 5` gets "write 'repeats: {min: 5}'". NULL: it knows none. Owned. */
 char *habit_line(const struct place *place, const char *path, const char *message);
 
-/* The candidate that the word probably means: another case, or up to two typos. NULL: none. */
+/* The candidate that the word probably means: another case, up to two typos, or the only one that
+ * begins with it. NULL: none. */
 const char *suggest_name(const char *word, const char *const *candidates, size_t n);
 
 /* A field of a map. What is absent, or was found wrong by schema_check, has the x-default of its

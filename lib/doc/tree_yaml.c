@@ -63,63 +63,40 @@ static struct mark mark_of_offset(const struct loader *l, size_t offset)
     return mark;
 }
 
-static bool is_tab_at(const struct loader *l, const yaml_mark_t *mark)
-{
-    const char *line = l->text;
-    const char *end = l->text + l->len;
-    for (size_t i = 0; i < mark->line && line != NULL; i++) {
-        line = memchr(line, '\n', (size_t)(end - line));
-        line = line == NULL ? NULL : line + 1;
-    }
-    return line != NULL && mark->column < (size_t)(end - line) && line[mark->column] == '\t';
-}
-
 /* What libyaml says of the slips that people make most, and what to do. */
 static const struct {
-    const char *problem, *fix;
-    bool at_context; /* the mistake is where the context starts; the problem shows below it */
+    const char *problem, *fix; /* problem: how its text begins */
 } slips[] = {
-    {"could not find expected ':'",
-     "write a space after the ':' of this line, or quote a text of "
-     "several lines",
-     true},
-    {"mapping values are not allowed in this context",
-     "quote a text that has ': ', and write a space after the '-' of a list, also in the line "
-     "above",
-     false},
-    {"found character that cannot start any token",
-     "put quotes around a text that begins with this character", false},
-    {"found unknown escape character",
-     "use single quotes: in double quotes '\\' begins an escape sequence", false},
-    {"did not find expected ',' or '}'", "close the bracket, or quote a text that has , ? [ ] { }",
-     false},
-    {"did not find expected ',' or ']'", "close the bracket, or quote a text that has , ? [ ] { }",
-     false},
+    {"could not find expected ':'", "write a space after the ':' of this line, or quote its text"},
+    {"mapping values are not", "quote a text with ': '; write a space after a '-', also above"},
+    {"found character that", "put quotes around a text that begins with this character"},
+    {"found unknown escape", "use single quotes: in double quotes '\\' begins an escape sequence"},
+    {"did not find expected ','", "close the bracket, or quote a text that has , ? [ ] { }"},
 };
 
 static int complain_syntax(struct loader *l)
 {
     const yaml_parser_t *p = &l->parser;
-    const typeof(slips[0]) *slip = p->problem == NULL ? NULL
-                                                      : array_find(slips, COUNT_OF(slips), it,
-                                                                   str_eq(it->problem, p->problem));
+    const char *problem = p->problem == NULL ? "out of memory" : p->problem;
     if (p->error == YAML_READER_ERROR) {
         complain(l, mark_of_offset(l, p->problem_offset), "save the file as UTF-8",
                  "the file is not valid UTF-8: %s", p->problem);
-    } else if (is_tab_at(l, &p->problem_mark)) {
+    } else if (*p->buffer.pointer == '\t') { /* where the scanner stopped */
         complain(l, to_mark(p->problem_mark), "indent with spaces",
                  "YAML does not allow a tab here");
     } else {
-        const bool at_context = slip != NULL && slip->at_context,
-                   has_context = p->context != NULL && !at_context &&
-                                 p->context_mark.line != p->problem_mark.line;
+        const typeof(slips[0]) *slip =
+            array_find(slips, COUNT_OF(slips), it, str_has_prefix(problem, it->problem));
+        /* Without its ':' a key is not found before the next line. */
+        const bool is_above = slip == &slips[0];
+        bool has_context =
+            p->context != NULL && !is_above && p->context_mark.line != p->problem_mark.line;
         char *context = has_context ? xasprintf(" (%s that starts on line %zu)", p->context,
                                                 p->context_mark.line + 1)
                                     : xstrdup("");
-        complain(l, to_mark(at_context ? p->context_mark : p->problem_mark),
+        complain(l, to_mark(is_above ? p->context_mark : p->problem_mark),
                  slip != NULL ? slip->fix : "check indentation, quotes and brackets here",
-                 "not valid YAML: %s%s", p->problem == NULL ? "out of memory" : p->problem,
-                 context);
+                 "not valid YAML: %s%s", problem, context);
         free(context);
     }
     return -EINVAL;

@@ -188,16 +188,6 @@ static void check_needs(struct reading *r, const struct place *roles)
     }
 }
 
-static void check_devices_from(struct reading *r, const struct place *role, const char *from)
-{
-    const struct place devices = place_get(role, "devices");
-    if (!is_swept_in(r, from)) {
-        _cleanup_(freep) char *fix = xasprintf("write {value: N}, or sweep '%s'", from);
-        reader_complain(r->diags, PLACE(&devices, "from"), fix,
-                        "'%s' is not swept, so the number of accelerators is unknown", from);
-    }
-}
-
 static void check_roles(struct reading *r)
 {
     const struct spec *spec = r->spec;
@@ -205,10 +195,6 @@ static void check_roles(struct reading *r)
     for (int role = 0; role < ROLE_COUNT; role++) {
         if (spec->roles[role].replicas.from != NULL) {
             check_from(r, (enum role)role);
-        }
-        if (spec->roles[role].devices.from != NULL) {
-            check_devices_from(r, PLACE(&roles, role_to_string((enum role)role)),
-                               spec->roles[role].devices.from);
         }
     }
     if (!r->is_exchange_wrong && roles.node != NULL && roles.node->kind == NODE_MAP) {
@@ -296,34 +282,19 @@ static bool can_set(const struct role_spec *role, const char *path, struct err *
     return template == NULL || json_pointer_set_new(template, path, json_integer(0), err) == 0;
 }
 
-/* A target names a role that the definition does not have. Where the roles are wrong themselves,
- * that was noted. */
-static void refuse_role(struct reading *r, const struct place *target, enum role role)
-{
-    const struct node *roles = tree_get(r->at.node, "roles");
-    const char *name = role_to_string(role);
-    if (roles == NULL || roles->kind != NODE_MAP || roles->n_children == 0 ||
-        array_any(roles->children, roles->n_children, it,
-                  str_index((*it)->key, role_names, ROLE_COUNT) < 0)) {
-        return;
-    }
-    _cleanup_(freep) char *fix =
-        need_of(r, role) == EXCHANGE_NEEDS_NONE
-            ? xasprintf("write roles that the definition has, such as [%s]",
-                        roles->children[0]->key)
-            : xasprintf("add roles.%s, or remove the role here", name);
-    reader_complain(r->diags, PLACE(target, "roles"), fix, "roles.%s does not exist", name);
-}
-
 static void check_target(struct reading *r, const struct place *place)
 {
+    const struct node *own = tree_get(r->at.node, "roles");
+    const bool is_known = own != NULL && !own->has_wrong && own->n_children > 0; /* else noted */
     bool roles[ROLE_COUNT] = {0};
     place_flags(place, "roles", role_names, ROLE_COUNT, roles);
     for (int role = 0; role < ROLE_COUNT; role++) {
         const struct role_spec *spec = &r->spec->roles[role];
         const char *name = role_to_string((enum role)role);
-        if (roles[role] && !spec->present) {
-            refuse_role(r, place, (enum role)role);
+        if (roles[role] && !spec->present && is_known) {
+            _cleanup_(freep) char *fix = xasprintf(
+                "write roles that the definition has, such as [%s]", own->children[0]->key);
+            reader_complain(r->diags, PLACE(place, "roles"), fix, "roles.%s does not exist", name);
         }
         place_items (path, place, "paths") {
             struct err err;

@@ -27,8 +27,7 @@ bool spec_read_kind(struct reading *r, const struct place *place, bool is_native
                *ours = array_find_item(names, n, it, str_eq_nocase(name, it));
     *ret = str_index(name, names, n);
     if (*ret < 0 && ours != NULL && r->is_new) {
-        _cleanup_(freep) char *fix = xasprintf("did you mean '%s'?", ours);
-        return reader_complain(r->diags, place, fix, "unknown value '%s'", name);
+        return schema_check_word(r->diags, place, &ours, 1) >= 0;
     }
     if (*ret < 0) {
         *ret = (int)n;

@@ -87,34 +87,20 @@ static struct spec *read_tree(struct node *root, const struct spec_overrides *ov
     return spec;
 }
 
-/* A definition must hold as it is written and with its `local` block, whichever way it is run now:
- * neither the block nor an option hides a mistake of what it replaces. */
+/* As it is written, or with its `local` block: neither that nor an option hides a mistake. */
 static void check_alone(const struct node *root, const struct spec_overrides *overrides,
-                        bool with_local, struct diags *diags)
+                        enum wheres wheres, struct diags *diags)
 {
     struct node *copy = tree_copy(root);
     struct diags found = {0};
-    if (with_local) {
+    if (wheres == WHERES_OF_LOCAL) {
         spec_merge_local(copy, &found);
     } else if (overrides->systems != NULL) {
         spec_keep_systems(copy, overrides->systems, &found); /* others are left out on purpose */
     }
-    spec_free(read_tree(copy, overrides, with_local ? WHERES_OF_LOCAL : NO_WHERES, &found));
+    spec_free(read_tree(copy, overrides, wheres, &found));
     diags_move(diags, &found);
     tree_free(copy);
-}
-
-static void check_both(const struct node *root, const struct spec_overrides *overrides,
-                       struct diags *diags)
-{
-    const bool has_local = tree_path(root, "spec", "local", NULL) != NULL,
-               has_fields = overrides->fields != NULL && overrides->fields->n_children > 0;
-    if (overrides->n_sets > 0 || has_fields || (overrides->local && has_local)) {
-        check_alone(root, overrides, false, diags);
-    }
-    if (has_local && !overrides->local) {
-        check_alone(root, overrides, true, diags);
-    }
 }
 
 /* A system without a log rule that benchworker runs has no evaluations, and the figure none. */
@@ -192,9 +178,14 @@ static struct spec *load_tree(struct node *root, const struct spec_overrides *ov
     }
     spec_inline_templates(root, overrides, diags);
     profiles_merge(overrides->profiles, root);
-    check_both(root, overrides, diags);
+    const bool has_local = tree_path(root, "spec", "local", NULL) != NULL;
+    if (overrides->n_sets > 0 || overrides->fields != NULL || (overrides->local && has_local)) {
+        check_alone(root, overrides, NO_WHERES, diags);
+    }
     if (overrides->local) {
         spec_merge_local(root, diags);
+    } else if (has_local) {
+        check_alone(root, overrides, WHERES_OF_LOCAL, diags);
     }
     spec_merge_options(root, overrides, diags);
     struct spec *spec =

@@ -45,11 +45,8 @@ void spec_read_baseline(struct reading *r)
     struct baseline *b = &r->spec->baseline;
     b->kind = place_enum(&place, "kind", baseline_kind_names, where.node != NULL);
     if (b->kind == BASELINE_POINT && where.node == NULL) {
-        const struct node *names = spec_swept_names(r);
-        const bool is_known = names != NULL && names->kind == NODE_MAP && names->n_children > 0;
-        _cleanup_(freep) char *fix = xasprintf("for example, add 'where: {%s: 1}'",
-                                               is_known ? names->children[0]->key : "workers");
-        reader_complain(r->diags, &where, fix, "baseline kind Point needs 'where'");
+        reader_complain(r->diags, &where, "add the values of a point, such as 'where: {NAME: 1}'",
+                        "baseline kind Point needs 'where'");
     } else if (b->kind == BASELINE_SINGLE_NODE && where.node != NULL) {
         reader_complain_key(r->diags, &where, "remove 'where', or write 'kind: Point'",
                             "baseline kind SingleNode takes no 'where'");

@@ -38,8 +38,7 @@ static bool read_value(struct reading *r, const struct place *place, const char 
 {
     const struct builtin *builtin = builtin_find(name);
     if (builtin == NULL || place->node->kind == NODE_FLOAT) {
-        /* A decimal is refused there, with how to write it. */
-        return read_free_value(r->diags, place, ret);
+        return read_free_value(r->diags, place, ret); /* how to write a decimal is said there */
     }
     if (builtin->max == 0) {
         return read_link(r->diags, place, ret);

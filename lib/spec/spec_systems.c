@@ -79,9 +79,7 @@ void spec_read_system_exchanges(struct reading *r)
 {
     const struct exchange *workload = &r->spec->workload.exchange;
     const struct node *list = place_get(&r->at, "systems").node;
-    /* What a system that could not be read exchanges is not known; its mistake was noted. */
-    r->is_exchange_wrong |=
-        list == NULL || r->spec->systems.len < list->n_children || r->spec->systems.len == 0;
+    r->is_exchange_wrong |= list == NULL || r->spec->systems.len < list->n_children; /* noted */
     vec_each (struct system, system, &r->spec->systems) {
         struct place item = place_item(PLACE(&r->at, "systems"), system->item);
         struct place own = place_get(&item, "exchange");

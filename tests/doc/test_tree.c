@@ -123,7 +123,7 @@ TEST(refuses)
         {"a: [1, 2\nb: 3\n", "f:2:2: error: a: not valid YAML: did not find expected ','"},
         {"a: [1, 2\nb: 3\n", "  fix: close the bracket, or quote a text that has , ? [ ] { }"},
         {"a:\n  b: 1\n  c:2\n  d: 3\n", "f:3:3: error: a: not valid YAML: could not find expected"},
-        {"a: b: c", "  fix: quote a text that has ': ', and write a space after the '-' of a list"},
+        {"a: b: c", "  fix: quote a text with ': '; write a space after a '-', also above"},
         {"a: \"\\d\"", "  fix: use single quotes: in double quotes"},
         {"a: @b", "  fix: put quotes around a text that begins with this character"},
         {"a: \"x\n", "not valid YAML: found unexpected end of stream"},
