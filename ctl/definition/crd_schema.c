@@ -108,9 +108,9 @@ void schema_put_bounds(const struct schema_field *field, struct buf *out)
     if (low != NULL) {
         tree_put_scalar(low, out);
         buf_puts(out, high != NULL ? " to " : " or more");
-    }
-    if (low != NULL && high != NULL) {
-        tree_put_scalar(high, out);
+        if (high != NULL) {
+            tree_put_scalar(high, out);
+        }
     }
 }
 

@@ -42,15 +42,12 @@ static int measure(const struct run_def *def, uint32_t point, struct demand *ret
 /* What each point takes, owned. -EINVAL when a parameter does not fit its template. */
 static int measure_all(const struct run_def *def, struct demand **ret, struct err *err)
 {
-    _cleanup_(freep) struct demand *demands = xnew_array(struct demand, def->matrix.n_points);
-    for (uint32_t i = 0; i < def->matrix.n_points; i++) {
-        const int r = measure(def, i, &demands[i], err);
-        if (r < 0) {
-            return r;
-        }
+    int r = 0;
+    *ret = xnew_array(struct demand, def->matrix.n_points);
+    for (uint32_t i = 0; r >= 0 && i < def->matrix.n_points; i++) {
+        r = measure(def, i, &(*ret)[i], err);
     }
-    *ret = take_ptr(demands);
-    return 0;
+    return r;
 }
 
 /* What only some points have, but for numbers of replicas, which have columns; or what all have. */

@@ -174,7 +174,8 @@ bool schema_check_int(struct diags *d, const struct place *place, long long min,
     _cleanup_(freep) char *guess = is_text ? guess_digits(node->s) : NULL;
     _cleanup_(freep) char *fix =
         guess != NULL ? xasprintf("did you mean %s? it contains a letter instead of a digit", guess)
-        : node->kind == NODE_FLOAT && node->f >= (double)min && node->f <= (double)max
+        : node->kind == NODE_FLOAT && node->f >= (double)min && node->f <= (double)max &&
+                node->f == (double)(int64_t)node->f
             ? xasprintf("write it without a point and an exponent: %.0f", node->f)
         : is_text && parse_i64(node->s, &value) == 0
             ? xasprintf("remove the quotes: %s", node->s)

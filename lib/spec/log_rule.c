@@ -8,13 +8,12 @@
 static struct log_rule *find_shipped(struct diags *d, const struct place *place, const char *name)
 {
     struct log_rule *rule = log_shipped_load(name);
-    if (rule != NULL) {
-        return rule;
+    if (rule == NULL) {
+        _cleanup_(freep) char *fix = embedded_fix(log_shipped, log_shipped_count, name,
+                                                  "write a rule, {lines: [...]}, or one of ");
+        reader_complain(d, place, fix, "no log rule '%s' ships", name);
     }
-    _cleanup_(freep) char *fix = embedded_fix(log_shipped, log_shipped_count, name,
-                                              "write a rule, {lines: [...]}, or one of ");
-    reader_complain(d, place, fix, "no log rule '%s' ships", name);
-    return NULL;
+    return rule;
 }
 
 struct log_rule *log_rule_of_system(struct diags *diags, const struct place *system)

@@ -22,7 +22,6 @@ static void check_name(struct diags *d, const struct place *root)
     }
 }
 
-/* Appends the texts of a list. */
 static void read_words(const struct place *map, const char *key, struct texts *ret)
 {
     place_items (item, map, key) {
@@ -109,6 +108,11 @@ struct profile *profile_load_shipped(const char *name)
         (void)profile_load(shipped->text, strlen(shipped->text), &loaded, &diags);
     }
     return loaded;
+}
+
+bool profile_is_shipped(const char *name)
+{
+    return embedded_find(shipped_profiles, shipped_profiles_count, name) != NULL;
 }
 
 void profile_free(struct profile *profile)

@@ -39,6 +39,7 @@ struct profiles {
 int profile_load(const char *text, size_t len, struct profile **ret, struct diags *diags);
 /* One that is part of this program. Owned; NULL: none has that name. */
 struct profile *profile_load_shipped(const char *name);
+bool profile_is_shipped(const char *name);
 void profile_free(struct profile *profile);
 
 /* Fills in what depends on the machine, once: words that start with "./" are files in `folder`, the

@@ -99,10 +99,12 @@ static void merge(const struct profile *profile, const struct node *spec, struct
     merge_mode(profile, spec, system);
     const struct node *rendezvous = tree_get(profile->root, "rendezvous"),
                       *of_profile = tree_get(profile->root, "job");
-    if (rendezvous != NULL && tree_get(system, "rendezvous") == NULL) {
-        tree_set_take(system, "rendezvous", tree_copy(rendezvous));
-    }
     struct node *job = tree_get(system, "job");
+    const bool is_said = rendezvous != NULL || (job == NULL && !profile_is_shipped(profile->name));
+    if (is_said && tree_get(system, "rendezvous") == NULL) { /* no variables: an empty list */
+        tree_set_take(system, "rendezvous",
+                      rendezvous != NULL ? tree_copy(rendezvous) : tree_new(NODE_SEQ));
+    }
     if (of_profile != NULL && job != NULL && job->kind == NODE_MAP) {
         merge_job(of_profile, job);
     }

@@ -39,9 +39,6 @@ void spec_check_job(struct reading *r, const struct place *item, const struct sy
 /* spec_systems.c; the check compares the workload with what the profiles support. */
 void spec_read_systems(struct reading *r);
 void spec_check_systems(struct reading *r);
-/* The native worker knows its models, data sets and exchanges; those of other systems
- * are names that are handed on. */
-bool spec_has_native_system(const struct reading *r);
 /* spec_exchange.c: one of the names we know, or any for a foreign system, which is *ret_other. */
 bool spec_read_kind(struct reading *r, const struct place *place, bool is_native,
                     const char *const *names, size_t n, int *ret, char **ret_other);

@@ -148,12 +148,6 @@ static bool is_same(const struct node *a, const struct node *b)
     return json_equal(x, y);
 }
 
-/* Points that differed in a name that is gone are one. */
-static void merge_points(struct node *points)
-{
-    drop_items(points, it, array_any(points->children, i_it, other, is_same(*other, it)));
-}
-
 static void drop_swept(struct node *sweep, const struct node *gone)
 {
     struct node *points = spec_list_points(sweep);
@@ -165,7 +159,8 @@ static void drop_swept(struct node *sweep, const struct node *gone)
     for (size_t i = 0; i < n_items(points); i++) {
         remove_keys(points->children[i], gone);
     }
-    merge_points(points);
+    /* Points that differed in a name that is gone are one. */
+    drop_items(points, it, array_any(points->children, i_it, other, is_same(*other, it)));
 }
 
 static void drop_names(struct node *spec, const struct node *gone)

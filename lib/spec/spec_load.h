@@ -32,9 +32,9 @@ struct spec_overrides {
      * is an error. After an override, or in a frozen definition, it is skipped. */
     bool is_as_written;
     /* The profiles that systems may name besides the native worker, borrowed. NULL: unknown, as for
-     * a stored definition: every profile is accepted, and foreign ones have no command. */
+     * a stored definition: each is accepted, and foreign ones have no command. */
     const struct profiles *profiles;
-    /* Names that only a stored definition may have are refused, also where profiles are unknown. */
+    /* What only a stored definition may have is refused, also where profiles are unknown. */
     bool is_new;
     /* Reads a file that a role names by templateFrom: 0 with its path (owned by the caller) and its
      * text, or why it cannot be read. NULL: no file can be read, as of a stored definition, and

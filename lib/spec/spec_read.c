@@ -12,6 +12,7 @@
 #include "core/metric_set.h"
 #include "doc/openapi_check.h"
 #include "spec/schemas.h"
+#include "spec/profile.h"
 #include "spec/spec_internal.h"
 #include "spec/spec_load.h"
 #include "spec/stop_rule.h"
@@ -25,8 +26,8 @@ static void read_dataset(struct reading *r, const struct place *workload, struct
     const struct place place = place_get(workload, "dataset"), path = place_get(&place, "path");
     int kind;
     if (!place_is_good(&place) ||
-        !spec_read_kind(r, PLACE(&place, "kind"), spec_has_native_system(r), dataset_kind_names,
-                        DATASET_COUNT, &kind, &w->dataset_other)) {
+        !spec_read_kind(r, PLACE(&place, "kind"), spec_has_profile(r->spec, PROFILE_NATIVE),
+                        dataset_kind_names, DATASET_COUNT, &kind, &w->dataset_other)) {
         return;
     }
     w->dataset = (enum dataset_kind)kind;
@@ -66,14 +67,14 @@ static void read_workload(struct reading *r)
         return;
     }
     if (place_is_good(&model) &&
-        (spec_has_native_system(r)
+        (spec_has_profile(r->spec, PROFILE_NATIVE)
              ? schema_check_word(r->diags, &model, models, COUNT_OF(models)) >= 0
              : schema_check_value(r->diags, &model))) {
         w->model = xstrdup(model.node->s);
     }
     read_dataset(r, &place, w);
     r->is_exchange_wrong =
-        !spec_read_exchange(r, &exchange, spec_has_native_system(r), &w->exchange);
+        !spec_read_exchange(r, &exchange, spec_has_profile(r->spec, PROFILE_NATIVE), &w->exchange);
     w->batch_size = place_int(&place, "batchSize", 0);
     w->batch_scope = place_enum(&place, "batchScope", batch_scope_names, BATCH_OF_WORKER);
     w->threads = place_int(&place, "threads", 0);

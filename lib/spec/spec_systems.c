@@ -7,24 +7,36 @@
 #include "spec/profile.h"
 #include "spec/spec_internal.h"
 
+/* benchd knows the shipped profiles. What others say benchctl fills in. */
+static void refuse_unknown(struct reading *r, const struct place *item, const char *name)
+{
+    if (name != NULL && r->profiles == NULL && r->is_new && !str_eq(name, PROFILE_NATIVE) &&
+        !profile_is_shipped(name) && tree_get(item->node, "rendezvous") == NULL &&
+        tree_get(item->node, "job") == NULL) {
+        reader_complain(r->diags, PLACE(item, "profile"),
+                        "start the run with benchctl, which fills in the profile's variables, or "
+                        "write 'rendezvous: [...]', [] for no variables",
+                        "benchd has no profile '%s', so processes would not find each other", name);
+    }
+}
+
 /* The profile's name; noted when there is no such profile. NULL: absent or wrong. */
 static const char *read_profile(struct reading *r, const struct place *item)
 {
     struct place place = place_get(item, "profile");
     if (r->profiles == NULL || !place_is_good(&place)) {
         const bool is_name = !place_is_good(&place) || schema_check_value(r->diags, &place);
-        return is_name ? place_text(item, "profile") : NULL;
+        const char *name = is_name ? place_text(item, "profile") : NULL;
+        refuse_unknown(r, item, name);
+        return name;
     }
     VEC(const char *) names = {0};
     *vec_push(&names) = PROFILE_NATIVE;
     vec_each (struct profile *, it, &r->profiles->list) {
         *vec_push(&names) = (*it)->name;
     }
-    const char *name = NULL;
     const int known = schema_check_word(r->diags, &place, names.items, names.len);
-    if (known >= 0) {
-        name = names.items[known];
-    }
+    const char *name = known < 0 ? NULL : names.items[known];
     vec_done(&names);
     return name;
 }
@@ -54,11 +66,6 @@ void spec_read_systems(struct reading *r)
         launcher->replicas.value = 1;
         rendezvous_read(r->diags, &item, &system->rendezvous);
     }
-}
-
-bool spec_has_native_system(const struct reading *r)
-{
-    return spec_has_profile(r->spec, PROFILE_NATIVE);
 }
 
 static void set_labels(struct spec *spec)

@@ -15,11 +15,7 @@ struct first_stage stop_rule_first_stage(const struct spec *spec, const double *
         return (struct first_stage){0};
     }
     const double mean = array_sum(values, first, it, log(*it)) / (double)first;
-    double squares = 0;
-    for (size_t i = 0; i < first; i++) {
-        const double d = log(values[i]) - mean;
-        squares += d * d;
-    }
+    const double squares = array_sum(values, first, it, (log(*it) - mean) * (log(*it) - mean));
     return (struct first_stage){(uint32_t)first, squares / (double)(first - 1)};
 }
 

@@ -671,11 +671,11 @@ TEST(foreign_systems_without_a_command_are_refused)
     _cleanup_(json_decrefp) json_t *bmr = inline_bmr("u1");
     json_t *definition = json_object_get(json_object_get(bmr, "spec"), "definition");
     json_t *system = json_array_get(json_object_get(definition, "systems"), 0);
-    json_object_set_new(system, "profile", json_string("pytorch"));
+    json_object_set_new(system, "profile", json_string("torchrun"));
     _cleanup_(run_freep) struct run *run = new_run(w, bmr);
     assert_int_equal(take(run, bmr, NULL), 0);
     assert_int_equal(run->life, LIFE_REFUSED);
     assert_string_equal(run->status.reason, "InvalidTemplate");
-    assert_non_null(strstr(run->refusal.text, "'pytorch'"));
+    assert_non_null(strstr(run->refusal.text, "'torchrun'"));
     assert_null(open_call(0));
 }

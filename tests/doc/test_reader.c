@@ -140,8 +140,9 @@ TEST(documents)
          "[1]|must be a string, not a whole number|put quotes around it\n"},
         {TABLE, "[{id: a}, {id: b}, {}]", ""},
         {TABLE, "[{id: a}, {id: b}, {id: a}]", "[2].id|duplicate 'a'|rename it\n"},
-        {"{type: string, pattern: ^a, x-wrong: \"'@' is bad\", x-fix: do}", "b",
-         "|'b' is bad|do\n"},
+        {"{type: string, pattern: ^a, x-wrong: \"not '@'\", x-fix: do}", "b", "|not 'b'|do\n"},
+        {"{type: integer, minimum: 1, maximum: 9}", "7.5",
+         "|must be a whole number, not a decimal number|write a whole number from 1 to 9\n"},
         {"{x-kubernetes-int-or-string: true}", "1.5",
          "|must be a whole number or a string, not a decimal number|quote the decimal: \"1.5\"\n"},
     };
