@@ -70,7 +70,6 @@ TEST(refuses_what_is_wrong)
         {"the native name", "name: torch", "name: benchworker",
          "is reserved for the native worker"},
         {"unknown key", "description", "descriptoin", "unknown field 'descriptoin'"},
-        {"no models", "[vgg16-fluid-fc512]", "[]", "models"},
         {"unknown dataset", "IDX]", "Mnist]", "unknown value 'Mnist'"},
         {"no requirements", "requirements: r", "versions: ['3.8'] #", "'requirements' is missing"},
         {"no command", "{command: [python, ./train.py, --fast, ./]}", "{}",

@@ -174,7 +174,8 @@ TEST(shipped_profiles_say_what_frameworks_read)
         {"open-mpi", ROLE_LAUNCHER, 0,
          "OMPI_MCA_orte_default_dash_host=w0.s,w1.s,w2.s\nOMPI_MCA_orte_keep_fqdn_hostnames=1\n"
          "OMPI_MCA_plm_rsh_no_tree_spawn=1\nOMPI_MCA_hwloc_base_binding_policy=none\n"
-         "OMPI_ALLOW_RUN_AS_ROOT=1\nOMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1\n"},
+         "PRTE_MCA_hwloc_default_binding_policy=none\nOMPI_ALLOW_RUN_AS_ROOT=1\n"
+         "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1\n"},
         {"tf-config", ROLE_WORKER, 1,
          "TF_CONFIG={\"cluster\":{\"worker\":[\"w0.s:1000\",\"w1.s:1001\",\"w2.s:1002\"]},"
          "\"task\":{\"type\":\"worker\",\"index\":1}}\n"},
