@@ -76,7 +76,6 @@ TEST(refuses_what_is_wrong)
          "exactly one of command and entrypoint"},
         {"an entrypoint in a file", "{command: [python, ./train.py, --fast, ./]}",
          "{entrypoint: [./start.sh]}", "'./start.sh' is a file of this machine"},
-        {"empty word", "--fast", "''", "the item is empty"},
         {"pserver without command", "[None]", "[None, PServer]",
          "requires the command of a pserver"},
     };
