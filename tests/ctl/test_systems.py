@@ -69,7 +69,7 @@ spec:
   workload: {model: my-net, batchSize: 32, exchange: {kind: AllReduce}}
   sweep: {grid: {workers: [1, 2]}}
   roles: {worker: {replicas: {from: workers}}}
-  measure: {warmupSteps: 0, steps: 20}
+  measure: {warmupSteps: 0, steps: 200}   # tens of the ticks in which the kernel counts the CPUs
 """
 
 # The example of docs/profiles.md, and a program that prints what it got.
