@@ -1,6 +1,7 @@
 /* See openapi_check.h. */
 #include "doc/openapi_check.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -175,7 +176,7 @@ bool schema_check_int(struct diags *d, const struct place *place, long long min,
     _cleanup_(freep) char *fix =
         guess != NULL ? xasprintf("did you mean %s? it contains a letter instead of a digit", guess)
         : node->kind == NODE_FLOAT && node->f >= (double)min && node->f <= (double)max &&
-                node->f == (double)(int64_t)node->f
+                fmod(node->f, 1) == 0
             ? xasprintf("write it without a point and an exponent: %.0f", node->f)
         : is_text && parse_i64(node->s, &value) == 0
             ? xasprintf("remove the quotes: %s", node->s)

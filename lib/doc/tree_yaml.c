@@ -81,7 +81,7 @@ static int complain_syntax(struct loader *l)
     if (p->error == YAML_READER_ERROR) {
         complain(l, mark_of_offset(l, p->problem_offset), "save the file as UTF-8",
                  "the file is not valid UTF-8: %s", p->problem);
-    } else if (*p->buffer.pointer == '\t') { /* where the scanner stopped */
+    } else if (p->error == YAML_SCANNER_ERROR && *p->buffer.pointer == '\t') { /* stopped there */
         complain(l, to_mark(p->problem_mark), "indent with spaces",
                  "YAML does not allow a tab here");
     } else {

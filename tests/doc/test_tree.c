@@ -120,6 +120,7 @@ TEST(refuses)
         {"a: 1\n---\nb: 2\n", "f:2:1: error: a second document starts here"},
         {"a: 1\nb: 2\na: 3\n", "f:3:1: error: a: duplicate key 'a': it is also on line 1"},
         {"a:\n\tb: 1\n", "f:2:1: error: a: YAML does not allow a tab here"},
+        {"a: [1, 2\nb:\t3\n", "f:2:2: error: a: not valid YAML: did not find expected ',' or ']'"},
         {"a: [1, 2\nb: 3\n", "f:2:2: error: a: not valid YAML: did not find expected ','"},
         {"a: [1, 2\nb: 3\n", "  fix: close the bracket, or quote a text that has , ? [ ] { }"},
         {"a:\n  b: 1\n  c:2\n  d: 3\n", "f:3:3: error: a: not valid YAML: could not find expected"},
