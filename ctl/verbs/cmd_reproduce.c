@@ -291,8 +291,8 @@ static enum exit_code describe(const struct cli *cli, const struct archive *a,
 
 /* ---- the run ---- */
 
-/* This program is about to change its folder: those of $BENCHCTL_PATH become absolute, and after
- * them come ./benchmarks of the new folder and ./benchmarks of this one. */
+/* For a change of this program's folder: the folders of $BENCHCTL_PATH become absolute. After them
+ * come ./benchmarks of the new folder and ./benchmarks of this one. */
 static void keep_places(void)
 {
     _cleanup_(freep) char *places = xasprintf("%s:benchmarks", getenv("BENCHCTL_PATH") ?: "");

@@ -106,8 +106,8 @@ struct log_parser {
 };
 
 struct log_found {
-    int r;               /* 1: a line of the rule matches; 0: none does; -ETIME: all is too slow */
-    size_t index;        /* of that line of the rule */
+    int r;               /* 1: a line of the rule matches; 0: none does; -ETIME: it is too slow */
+    size_t index;        /* which line of the rule */
     bool restarts;       /* the rule's `restart` matches */
     uint64_t n_given_up; /* patterns that try too much */
     struct log_match match;

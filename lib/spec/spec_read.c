@@ -11,8 +11,8 @@
 #include "base/str.h"
 #include "core/metric_set.h"
 #include "doc/openapi_check.h"
-#include "spec/schemas.h"
 #include "spec/profile.h"
+#include "spec/schemas.h"
 #include "spec/spec_internal.h"
 #include "spec/spec_load.h"
 #include "spec/stop_rule.h"
@@ -66,15 +66,14 @@ static void read_workload(struct reading *r)
     if (!place_is_good(&place)) {
         return;
     }
+    const bool is_native = spec_has_profile(r->spec, PROFILE_NATIVE);
     if (place_is_good(&model) &&
-        (spec_has_profile(r->spec, PROFILE_NATIVE)
-             ? schema_check_word(r->diags, &model, models, COUNT_OF(models)) >= 0
-             : schema_check_value(r->diags, &model))) {
+        (is_native ? schema_check_word(r->diags, &model, models, COUNT_OF(models)) >= 0
+                   : schema_check_value(r->diags, &model))) {
         w->model = xstrdup(model.node->s);
     }
     read_dataset(r, &place, w);
-    r->is_exchange_wrong =
-        !spec_read_exchange(r, &exchange, spec_has_profile(r->spec, PROFILE_NATIVE), &w->exchange);
+    r->is_exchange_wrong = !spec_read_exchange(r, &exchange, is_native, &w->exchange);
     w->batch_size = place_int(&place, "batchSize", 0);
     w->batch_scope = place_enum(&place, "batchScope", batch_scope_names, BATCH_OF_WORKER);
     w->threads = place_int(&place, "threads", 0);

@@ -52,7 +52,7 @@ def build(paddle, net, name, columns):
 
 
 def distribute(paddle, net, batch, geo_steps):
-    """-> Fleet and its optimizer. With 0 steps training is asynchronous. Whatever the optimizer is, the servers update rows by Adam
+    """Returns Fleet and its optimizer. With 0 steps training is asynchronous. Whatever the optimizer is, the servers update rows by Adam
     unless the table names another rule. The trainer multiplies gradients by its batch, so the rate is divided by it."""
     from paddle.distributed import fleet
     fleet.init(fleet.PaddleCloudRoleMaker(is_collective=False))

@@ -27,7 +27,7 @@ struct sampler {
     int64_t watched_ns, looked_ns; /* since when, and the last look */
     VEC(struct cpu_watch) programs;
     int64_t began_ns, next_ns; /* the attempt, and the next look at programs */
-    int64_t cost_ns;           /* of the last look: CPU time, as the kernel counts it */
+    int64_t cost_ns;           /* CPU time of the last look, as the kernel counts it */
 };
 
 static void free_if_unused(struct sampler *s)

@@ -63,8 +63,8 @@ class Server:
         return b"__asan_init" in program or b"__tsan_init" in program
 
     def judge_loop(self, case):
-        """After end(): what the loop did between two beats. That of a sanitizer is not judged. What the host of a virtual machine takes
-        counts as work of whoever runs at that time, which is the loop now and then; what it did for clients it would do hundreds of times."""
+        """After end(): what the loop did between two beats. A sanitizer's loop is not judged. The kernel counts the time that the host of a
+        virtual machine takes as work of the thread that runs, so a few beats may be long. Work for clients makes hundreds of them."""
         print(f"# the loop: {self.late_ns / 1e6:.1f} ms late at most, more than 10 ms of work in {self.n_busy} beats")
         if not self.is_slow():
             case.assertLess(self.n_busy, 10, "the loop works for its clients")
